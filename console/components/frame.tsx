@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { leaving, navigate, path } from '../navigation.ts';
+import { leaving, navigate, path, route } from '../navigation.ts';
 import { BASE } from '../route.ts';
 import { claimsOf } from '../session.ts';
 import {
@@ -136,7 +136,7 @@ function Navigation() {
 }
 
 function currentOf(folder: string): 'page' | 'true' | undefined {
-  if (folder === 'overview') return path.value === BASE ? 'page' : undefined;
+  if (folder === 'overview') return route.value.screen === 'home' ? 'page' : undefined;
   if (path.value === `${BASE}/${folder}`) return 'page';
   return path.value.startsWith(`${BASE}/${folder}/`) ? 'true' : undefined;
 }
