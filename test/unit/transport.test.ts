@@ -93,6 +93,13 @@ async function serverWith(...replies: Reply[]) {
 
 const CREDENTIALS = { accessKeyId: 'AKID', secretAccessKey: 'secret' };
 
+/** Timeouts; short ones only for servers that do not respond, because a machine can be slow. */
+const patience = (ms: number) => ({
+  connectionTimeout: ms,
+  requestTimeout: ms,
+  throwOnRequestTimeout: true,
+});
+
 /**
  * Clients of one implementation for a server. The transport reads endpoint, region and credentials
  * in the environment.
@@ -103,7 +110,7 @@ function clientsOf(aws: Any, endpoint: string, more: object = {}) {
     region: 'eu-north-1',
     credentials: CREDENTIALS,
     maxAttempts: 3,
-    requestHandler: { connectionTimeout: 200, requestTimeout: 200, throwOnRequestTimeout: true },
+    requestHandler: patience(10_000),
     ...more,
   };
   vi.stubEnv('AWS_ENDPOINT_URL', endpoint);
@@ -247,7 +254,8 @@ describe('the transport', () => {
   ])('fails like the SDK, after as many attempts: %s', async (_, attempts, reply) => {
     const [bySdk, own] = (await ofBoth(async (aws) => {
       const { endpoint, received } = await serverWith(reply);
-      const sent = clientsOf(aws, endpoint).documents.send(GET(aws));
+      const requestHandler = patience(reply === 'silent' ? 200 : 10_000);
+      const sent = clientsOf(aws, endpoint, { requestHandler }).documents.send(GET(aws));
       const { name, message, $metadata, CancellationReasons } = await sent.catch((e: Error) => e);
       const { httpStatusCode: status, requestId, attempts } = $metadata;
       const known = { name, message: message === 'text', reasons: CancellationReasons };
