@@ -19,7 +19,7 @@ const ADMINISTRATORS_MAX = 10;
 /** The entries among which changes are looked for: as many as are free for the budget. */
 const LATEST = {
   page: 0,
-  size: 30,
+  size: 25,
   sort: [],
   filters: [],
   parameters: [],
