@@ -261,7 +261,7 @@ function storeSession(
     return {
       writes: [
         ...clearFailures(now),
-        loggedIn(user, now, { passwordHash, secondFactor }),
+        loggedIn(user, session, { passwordHash, secondFactor }),
         sessionStarted(user, session),
         auditEntry(actor, event, now),
       ],

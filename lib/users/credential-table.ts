@@ -1,6 +1,6 @@
 import { entityKey } from '../table/keys.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
-import { allSessionsEnded } from './session-item.ts';
+import { allSessionsEnded, type Session } from './session-item.ts';
 import { newRandomText, type User } from './user.ts';
 
 /* The writes of what a user logs in with, password and second factor, and of what ends sessions. */
@@ -37,21 +37,22 @@ const newPassword = ({ passwordChanges }: User, passwordHash?: string) => ({
 export const passwordVoided = (user: User): Write => setPassword(user, newPassword(user));
 
 /**
- * The write of a log-in, with a new hash of the same password if it was outdated, and the second
+ * The write of the log-in that starts a session, with a new hash of the same password if it was outdated, and the second
  * factor as the code leaves it. Its conditions hold while the user has the login and the password
  * that was verified, while the sessions that the token belongs to have not been ended, as by a
  * deactivation, and while the code has not been used.
  */
 export function loggedIn(
   user: User,
-  now: number,
+  { startedAt, jti }: Session,
   { passwordHash, secondFactor }: Pick<User, 'passwordHash' | 'secondFactor'> = {},
 ): Write {
   const { id, login, passwordChanges, sessionEndings } = user;
   return set(
     entityKey('USER', id),
     {
-      lastLogin: new Date(now).toISOString(),
+      lastLogin: startedAt,
+      latestSession: jti,
       ...(passwordHash && { passwordHash }),
       ...(secondFactor && { secondFactor }),
     },

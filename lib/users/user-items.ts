@@ -32,6 +32,7 @@ export const userItem: ItemDeclaration = {
       passwordChanges: count,
       sessionEndings: v.optional(count),
       lastLogin: v.optional(text),
+      latestSession: v.optional(text),
       invitedAt: v.optional(text),
       emailUnproven: v.optional(v.literal(true)),
       secondFactor: v.optional(secondFactor()),

@@ -162,7 +162,7 @@ export function modification(
  * that can still read until they expire.
  */
 export function deletion(user: User, outliving: readonly Session[]): Write[] {
-  const { version, secondFactor, passwordChanges, sessionEndings, lastLogin } = user;
+  const { version, secondFactor, passwordChanges, sessionEndings, latestSession } = user;
   return [
     ...membership(user, undefined),
     releaseLogin(user),
@@ -170,7 +170,7 @@ export function deletion(user: User, outliving: readonly Session[]): Write[] {
     // No new password, second factor, log-in or end of all sessions creates a version.
     remove(
       entityKey('USER', user.id),
-      attributesAre({ version, secondFactor, passwordChanges, sessionEndings, lastLogin }),
+      attributesAre({ version, secondFactor, passwordChanges, sessionEndings, latestSession }),
     ),
     changeTotal('USER', -1),
     ...outliving.map((session) => sessionOutlives(user, session)),

@@ -21,6 +21,7 @@ const ADDRESS_CHANGE: Attributes = [
 export const USER_UPDATES = {
   logIn: [
     'lastLogin',
+    'latestSession',
     'passwordHash',
     'secondFactor',
     'login',

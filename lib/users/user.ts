@@ -52,6 +52,8 @@ export interface User {
   readonly sessionEndings?: number | undefined;
   /** The time of the last log-in. ISO 8601, UTC. */
   readonly lastLogin?: string | undefined;
+  /** The series of the latest session. Two log-ins can have the same time. */
+  readonly latestSession?: string | undefined;
   /** When the user was last invited to set a password, which removes it. ISO 8601, UTC. */
   readonly invitedAt?: string | undefined;
   readonly secondFactor?: SecondFactor | undefined;
@@ -81,6 +83,7 @@ type InternalField =
   | 'passwordChanges'
   | 'sessionEndings'
   | 'lastLogin'
+  | 'latestSession'
   | 'invitedAt'
   | 'secondFactor'
   | 'pendingFactor'

@@ -163,8 +163,8 @@ it('a login rehashes a password stored at a lower cost, and records its time', a
   await gatehouse.logIn(user.login, 'pass');
 
   expect(renewed?.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1,/);
-  const { passwordHash, lastLogin } = (renewed ?? {}) as Record<string, unknown>;
-  expect(renewed).toEqual({ ...before, passwordHash, lastLogin });
+  const { passwordHash, lastLogin, latestSession } = (renewed ?? {}) as Record<string, unknown>;
+  expect(renewed).toEqual({ ...before, passwordHash, lastLogin, latestSession });
   expect((await stored())?.passwordHash).toBe(passwordHash);
   const change = await gatehouse.call('POST', '/api/account', {
     token,
