@@ -16,7 +16,7 @@ import { daysAt, isChange, type Overview, openCount, overviewKey } from './count
 
 /** Each costs one read unit. */
 const ADMINISTRATORS_MAX = 10;
-/** The entries among which changes are looked for: as many as are free for the budget. */
+/** The entries among which changes are looked for: few enough to be free for the read budget. */
 const LATEST = {
   page: 0,
   size: 25,
