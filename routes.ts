@@ -659,7 +659,10 @@ export interface Permissions {
   readonly query?: readonly string[];
   readonly put?: readonly string[];
   readonly update?: readonly string[];
-  /** The attributes of existing users and sessions that updates may name; `update` has neither. */
+  /**
+   * The attributes of existing users and sessions that updates may name. `update` covers neither
+   * kind.
+   */
   readonly updateUser?: readonly string[];
   readonly updateSession?: readonly string[];
   /**

@@ -62,7 +62,10 @@ const COMMON_PASSWORDS = 'lib/passwords/common-passwords';
 /** The function that states the release and the commit. */
 const BUILD_FILE = 'get-info';
 
-/** `forDebugger` keeps the names of variables, and lets a debugger find the sources. */
+/**
+ * Bundles each function into its own folder. `forDebugger` keeps names and lets a debugger find the
+ * sources.
+ */
 export async function bundle(
   folder: string,
   {

@@ -28,6 +28,7 @@ interface TableLocation {
 
 /** The tables of this machine, for commands without --table. */
 export interface LocalTables {
+  /** Opens the table of the state folder, whether or not a service runs on it. */
   open(): Promise<TableConnection>;
   /** Fails unless a service runs on the state folder. */
   ofRunningService(): TableLocation;
@@ -83,7 +84,10 @@ export async function openStackTable(location: TableLocation) {
   };
 }
 
-/** The tags of a table without tags of AWS itself, which cannot be set. */
+/**
+ * The tags of a table, in which the stack records the ARNs of its KMS keys, without tags of AWS
+ * itself, which cannot be set.
+ */
 export async function listTags(client: DynamoDBClient, { TableArn }: TableDescription) {
   const tags: Record<string, string> = {};
   let NextToken: string | undefined;

@@ -39,7 +39,10 @@ function whereDataIs(folder: string | undefined, engineUrl: string | undefined):
         'service stops';
 }
 
-/** What `npm start` prints about a first request; with an edge, why each one is rejected. */
+/**
+ * What `npm start` prints about a first request; with an edge, which the local cloud lacks, why
+ * each one is rejected.
+ */
 export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): string[] {
   if (functions.some(({ environment }) => environment.EDGE_SECRET_HASHES))
     return [

@@ -185,7 +185,10 @@ async function replayStream({ endpoint, region, tableName }: Cloud, stream: Stre
   client.destroy();
 }
 
-/** Fails if passwords in the table were hashed with a key that the state does not have. */
+/**
+ * Fails if passwords in the table were hashed with a key that the state does not have, not with one
+ * that `pepperKeys` in the settings no longer lists.
+ */
 async function requireMatchingKeys(served: ServedTable, options: CloudOptions): Promise<void> {
   const table = operatorsTable(served);
   const keys = readJson<Record<string, StoredKey>>(options.state, KEYS_FILE) ?? {};

@@ -1,11 +1,12 @@
 import { KMSClient } from '@aws-sdk/client-kms';
+import { auditEntry, operator } from '../../lib/audit/audit-entry.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { createFirstAdministrator } from '../../lib/operations/administrators/first-administrator.ts';
 import { openHasher } from '../../lib/passwords/hasher.ts';
 import { settleAll } from '../../lib/runtime/waiting.ts';
 import { commitWithRetries } from '../../lib/table/change.ts';
 import { newAccount } from '../../lib/users/create-user.ts';
-import { creation } from '../../lib/users/user-table.ts';
+import { auditEventFor, creation, userChanges } from '../../lib/users/user-table.ts';
 import type { Cloud } from './cloud.ts';
 import { OPERATOR, operatorsTable } from './state/operator.ts';
 import type { State } from './state/state.ts';
@@ -32,7 +33,7 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
 
   // A start that was killed may have created admin but not user.
   const [id, passwordHash] = await settleAll([table.nextId('USER'), hasher.hash('user')]);
-  const user = {
+  const person = {
     login: 'user',
     email: 'user@example.com',
     firstName: 'User',
@@ -41,9 +42,11 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
     langKey: 'en',
     authorities: ['ROLE_USER'],
   } as const;
-  await commitWithRetries(table, (now) =>
-    creation(newAccount({ ...user, id, passwordHash }, 'admin', now)),
-  ).catch(whenTaken);
+  await commitWithRetries(table, (now) => {
+    const user = newAccount({ ...person, id, passwordHash }, 'admin', now);
+    const event = auditEventFor('user.created', user, userChanges(undefined, user));
+    return [...creation(user), auditEntry(operator('first-admin'), event, now)];
+  }).catch(whenTaken);
   state.write(DONE, new Date().toISOString());
   return [
     'First start: created the accounts admin (password admin; ROLE_ADMIN and ROLE_USER)',

@@ -2,7 +2,7 @@ import { globSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from '../bundle/bundle.ts';
 import { localTransport } from '../settings/transport.ts';
-import { synthesize } from '../stack/synthesize-app.ts';
+import { synthesizeLocal } from '../stack/synthesize-app.ts';
 import type { Cloud } from './cloud.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -17,7 +17,7 @@ export function openAssembly(folder: string, forDebugger: boolean) {
   async function synthesizeNext(): Promise<string> {
     if (syntheses === 0) rmSync(folder, { recursive: true, force: true });
     const next = join(folder, String(++syntheses));
-    await synthesize(next, { checked: false, 'gatehouse:debugger': forDebugger });
+    await synthesizeLocal(next, { checked: false, 'gatehouse:debugger': forDebugger });
     return next;
   }
 

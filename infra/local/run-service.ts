@@ -93,7 +93,10 @@ function stopOnSignal(stop: (signal: string) => void): void {
   }
 }
 
-/** Node itself would wait for a function that a debugger has paused, even after SIGKILL. */
+/**
+ * Ends the process after its exit listeners. Node itself would wait for a function that a debugger
+ * has paused, even after SIGKILL.
+ */
 function endNow(): never {
   process.on('exit', () => spawnSync('kill', ['-KILL', String(process.pid)]));
   process.exit(1);

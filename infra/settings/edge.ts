@@ -6,6 +6,7 @@ import { distinct, matching, setting } from './setting.ts';
 
 /* The edge in front of the API. */
 
+/** The region of everything that belongs to CloudFront. */
 export const EDGE_REGION = 'us-east-1';
 
 /** The stack of the edge, whose web ACL has a metric of the same name. */
@@ -23,7 +24,9 @@ export const blockedLogName = (stack: string): string => `aws-waf-logs-${stack}`
 
 const { status, body } = problem(new Failure('too-many-attempts'), 'userManagement', '');
 
-/** Like the login throttle's, without the path, which WAF cannot know. */
+/**
+ * The response to too many requests: the login throttle's, without the path, which WAF cannot know.
+ */
 export const EDGE_REJECTION = { status, body: { ...JSON.parse(String(body)), path: undefined } };
 
 /** A limit of a rate-based rule of WAF, whose minimum is 10. */

@@ -131,7 +131,7 @@ export const keySettings = {
           rememberedMinutes: v.optional(
             v.pipe(
               count('minutes', 'The lifetime of a token that was requested with `rememberMe`.'),
-              atMost(43_200, '30 days'),
+              atMost(43_200, '30 days: whoever steals such a token can use it until then'),
             ),
             1440,
           ),

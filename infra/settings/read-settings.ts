@@ -22,7 +22,7 @@ const EXAMPLE_ACCOUNT = '123456789012';
 /** Marks a synthesis of the local cloud. The CDK CLI passes texts only, so no `-c` can set it. */
 export const LOCAL = 'gatehouse:local';
 
-/** Throws a single error that lists all violations. */
+/** Reads the environment of `-c env=…`. Throws a single error that lists all violations. */
 export function readSettings(all: Readonly<Record<string, unknown>>) {
   rejectUnknownKeys(Object.keys(all));
   const isExample = flagIn(all, 'example', false);

@@ -46,7 +46,10 @@ const LOCAL_ENVIRONMENT = 'dev';
  * Synthesizes the environment of this machine into a folder: the operator's, or else the
  * example. `changes` override the context; `checked` is about cdk-nag.
  */
-export const synthesize = (assembly: string, changes: object = { checked: false }): Promise<void> =>
+export const synthesizeLocal = (
+  assembly: string,
+  changes: object = { checked: false },
+): Promise<void> =>
   synthesizeApp(assembly, {
     env: LOCAL_ENVIRONMENT,
     example: !environmentNames().includes(LOCAL_ENVIRONMENT),

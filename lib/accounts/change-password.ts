@@ -8,7 +8,7 @@ import type { Write } from '../table/write.ts';
 import { attemptBy, type LoginThrottle } from '../throttle/login-throttle.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import { passwordChange } from '../users/credential-table.ts';
-import { sessionCounts, sessionKept } from '../users/session-item.ts';
+import { sessionKept } from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor } from '../users/user-table.ts';
 
@@ -61,11 +61,10 @@ function replacePassword(
     decide({ callerUser, now }) {
       // A concurrent request with the same token can have changed the password.
       if (callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
-      const counts = sessionCounts(callerUser);
       return {
         writes: [
           passwordChange(callerUser, passwordHash),
-          sessionKept(caller, { ...counts, passwordChanges: counts.passwordChanges + 1 }),
+          sessionKept(caller, callerUser, 'passwordChanges'),
           notified('passwordChanged', callerUser, now),
           ...clearFailures(now),
         ],

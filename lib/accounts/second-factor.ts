@@ -111,15 +111,14 @@ export async function confirmFactor(
             if (!current) throw new Failure('second-factor-off');
             // Another request has replaced the secret.
             if (current.nonce !== pending.nonce) throw new Failure('wrong-code');
-            const othersEnded = allSessionsEnded(callerUser);
             return {
               writes: [
                 factorChange(callerUser, {
                   secondFactor: factor,
                   pendingFactor: undefined,
-                  ...othersEnded,
+                  ...allSessionsEnded(callerUser),
                 }),
-                sessionKept(caller, { ...callerUser, ...othersEnded }),
+                sessionKept(caller, callerUser, 'sessionEndings'),
                 notified('secondFactorChanged', callerUser, now),
                 ...clearFailures(now),
               ],

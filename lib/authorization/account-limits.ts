@@ -8,9 +8,15 @@ import { windowCounter } from '../table/window-counter.ts';
 import type { Caller } from '../users/caller.ts';
 
 /*
+ * What one account can cost: its changes, and requests in sessions that have ended.
+ *
  * Every change checks the item of its caller, so a stream of changes by one account keeps that item
  * busy and gives it new versions. Without a limit, a user could delay their own deactivation, a
  * thief with a stolen token the reset of the password, and the retries would occupy all functions.
+ *
+ * Every request with a signed token reads the user and the session of the token, without a charge.
+ * So that tokens whose sessions have ended cannot keep the partition of the users busy, a function
+ * instance remembers them: a session that has ended never becomes valid again.
  */
 
 /** 5 changes per second, or 50 at once. */
@@ -34,12 +40,6 @@ export async function requireChangeLeft(table: Table, userId: number): Promise<v
   if (!(await table.update(counter.add(1, CHANGES_MAX))))
     throw new Failure('change-budget-spent', { retryAfter: counter.secondsLeft() });
 }
-
-/*
- * Every request with a signed token reads the user and the session of the token, without a charge.
- * So that tokens whose sessions have ended cannot keep the partition of the users busy, a function
- * instance remembers them: a session that has ended never becomes valid again.
- */
 
 const SESSIONS_MAX = 1000;
 /** Only matters if the table is put back to an earlier state while functions run. */

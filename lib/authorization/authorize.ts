@@ -15,7 +15,7 @@ import type { Table } from '../table/table.ts';
 import { attributesAre, type Condition, EXISTS, withConditionOn } from '../table/write.ts';
 import type { AuthorizedCaller, CallerFrom, ChangeRule } from '../users/caller.ts';
 import {
-  type DeletedUser,
+  type AccessState,
   isLive,
   type Session,
   sessionKey,
@@ -44,8 +44,10 @@ interface Stored {
 }
 
 /** Whether the session has not ended, and its user can use it. */
-const isValid = ({ user, session }: Stored): boolean =>
-  session !== undefined && user?.activated === true && isLive(session, user, Date.now());
+function isValid(stored: Stored): stored is Stored & { readonly user: User } {
+  const { user, session } = stored;
+  return session !== undefined && user?.activated === true && isLive(session, user, Date.now());
+}
 
 /**
  * Reads the user and the session of a caller in one call. A session that seems to have ended is
@@ -68,7 +70,7 @@ async function readStored(table: Table, caller: CallerFrom): Promise<Stored> {
  * role or second factor is 403 (RFC 6750, 3.1).
  */
 function denialReason(
-  user: DeletedUser,
+  user: AccessState,
   { access, secondFactor }: Requirements,
 ): FailureCode | undefined {
   if (needsFactor(access) && lacksFactor(user, secondFactor, Date.now()))
@@ -136,16 +138,15 @@ export function authorize(
     ended.add(caller);
     throw new Failure('invalid-token');
   }
-  function requireNoDenial(user: DeletedUser): void {
+  function requireNoDenial(user: AccessState): void {
     const reason = denialReason(user, required);
     if (reason) throw new Failure(reason);
   }
   const confirm = async (): Promise<User> => {
     const stored = await readOnce();
     if (!isValid(stored)) refuse();
-    const user = stored.user as User;
-    requireNoDenial(user);
-    return user;
+    requireNoDenial(stored.user);
+    return stored.user;
   };
   const loadUser = (): Promise<User> => {
     if (isLoaded) read = undefined;
@@ -159,7 +160,7 @@ export function authorize(
     async isAdministrator() {
       const stored = await readOnce();
       const asAdministrator = { ...required, access: ADMINISTRATORS };
-      return isValid(stored) && denialReason(stored.user as User, asAdministrator) === undefined;
+      return isValid(stored) && denialReason(stored.user, asAdministrator) === undefined;
     },
     async requireAuthorized() {
       if (access === 'issued-token') return;

@@ -14,7 +14,7 @@ export type EntityName = 'userManagement' | 'utmIntegration' | 'utmIntegrationCo
  */
 export type Access =
   | 'public'
-  /** Any token that this service has issued and that has not expired, even if it has ended. */
+  /** Any unexpired token that this service has issued, even if its session has ended. */
   | 'issued-token'
   /** Like 'authenticated', but without requiring the second factor of the caller's roles. */
   | 'enrolling'

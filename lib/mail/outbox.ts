@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
 import { idText, type Key } from '../table/keys.ts';
 import { put, type Write } from '../table/write.ts';
-import { isReachable } from './address.ts';
 
 /*
  * A mail is an item of the transaction that causes it, so neither can exist without the other. The
@@ -165,10 +164,6 @@ export const resetRequested = (email: string, source: string, now: number): Writ
     now,
     REQUEST_SECONDS,
   );
-
-/** When a user is invited; undefined for an address that no mail reaches. */
-export const invitationAt = ({ email }: Pick<Account, 'email'>, now: number): string | undefined =>
-  isReachable(email) ? new Date(now).toISOString() : undefined;
 
 /** The write that invites the user of an account without a password. */
 export const invited = (

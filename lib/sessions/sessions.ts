@@ -7,7 +7,6 @@ import { check, versionIs } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import { sessionsEnded } from '../users/credential-table.ts';
 import {
-  allSessionsEnded,
   findLiveSessions,
   findSession,
   isLive,
@@ -91,10 +90,7 @@ export function endSession(table: Table, caller: AuthorizedCaller, series: strin
 export function endOtherSessions(caller: AuthorizedCaller): Promise<void> {
   return caller.change({
     decide: ({ callerUser }) => ({
-      writes: [
-        sessionsEnded(callerUser),
-        sessionKept(caller, { ...callerUser, ...allSessionsEnded(callerUser) }),
-      ],
+      writes: [sessionsEnded(callerUser), sessionKept(caller, callerUser, 'sessionEndings')],
       result: undefined,
       event: auditEventFor('sessions.ended', callerUser, []),
     }),
@@ -134,19 +130,17 @@ export function endSessionOf(
     },
     decide: ({ loaded: { user, session }, now }) => {
       if (!user || !session || !isLive(session, user, now)) throw new Failure('not-found');
-      const { writes, ...decision } = ended(user, series);
-      // The login is audited.
-      return {
-        ...decision,
-        writes: [check(entityKey('USER', user.id), versionIs(user)), ...writes],
-      };
+      return ended(user, series);
     },
   });
 }
 
-/** The end of one session of a user. */
+/** The end of one session of a user, on condition that the login is unchanged: it is audited. */
 const ended = (user: User, series: string) => ({
-  writes: [sessionEnded({ id: user.id, jti: series })],
+  writes: [
+    check(entityKey('USER', user.id), versionIs(user)),
+    sessionEnded({ id: user.id, jti: series }),
+  ],
   result: undefined,
   event: auditEventFor('session.ended', user, [{ field: 'sessions', removed: [series] }]),
 });

@@ -91,7 +91,10 @@ export const whole = v.pipe(v.number(), v.safeInteger());
 export const id = v.pipe(whole, v.minValue(1));
 export const count = v.pipe(whole, v.minValue(0));
 
-/* The items that count: the ids that were assigned, and the entities of each kind. */
+/*
+ * The items that count the assigned ids and the entities of each kind: declared here, because the
+ * table counts for all folders and no other owns them.
+ */
 
 export const sequenceKey = (kind: Sequence): Key => ({ pk: 'SEQUENCE', sk: kind });
 /** The last id of a kind that was assigned. */

@@ -1,38 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { FailureCode } from '../contract/failure.ts';
-import { Failure } from '../contract/failure.ts';
+import { Failure, type FailureCode } from '../contract/failure.ts';
 import { totalKey } from './item-kind.ts';
 import type { Key, Kind } from './keys.ts';
-
-/**
- * Identifies one state of one entity: a count and 122 random bits. The count alone would be
- * ambiguous after an entity is created again under the same login, and after the table is restored
- * from a backup.
- */
-export type Version = string;
-
-/** The version of a newly created entity. */
-export const firstVersion = (): Version => newVersion(1);
-
-/** The version after a visible change. */
-export const nextVersion = (version: Version): Version =>
-  newVersion(Number.parseInt(version, 10) + 1);
-
-const newVersion = (count: number): Version => `${count}-${randomUUID()}`;
-
-/**
- * The versions of an entity that the client accepts, by If-Match and If-None-Match. Undefined
- * without these headers: it accepts any version.
- */
-export type Precondition = { includes(version: string): boolean } | undefined;
-
-/** Fails with version-changed if the entity is not in a state that the client accepts. */
-export function requireVersion(
-  { version }: { readonly version: Version },
-  precondition: Precondition,
-): void {
-  if (precondition && !precondition.includes(version)) throw new Failure('version-changed');
-}
 
 /*
  * Expressions are static ASCII text: names are passed as #placeholders and values as :placeholders,
@@ -201,3 +170,33 @@ export function isAbsent(onConditionFailed: OnConditionFailed = 'retry'): Condit
 
 /** The item exists; otherwise the change is retried. */
 export const EXISTS: Condition = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' };
+
+/**
+ * Identifies one state of one entity: a count and 122 random bits. The count alone would be
+ * ambiguous after an entity is created again under the same login, and after the table is restored
+ * from a backup.
+ */
+export type Version = string;
+
+/** The version of a newly created entity. */
+export const firstVersion = (): Version => newVersion(1);
+
+/** The version after a visible change. */
+export const nextVersion = (version: Version): Version =>
+  newVersion(Number.parseInt(version, 10) + 1);
+
+const newVersion = (count: number): Version => `${count}-${randomUUID()}`;
+
+/**
+ * The versions of an entity that the client accepts, by If-Match and If-None-Match. Undefined
+ * without these headers: it accepts any version.
+ */
+export type Precondition = { includes(version: string): boolean } | undefined;
+
+/** Fails with version-changed if the entity is not in a state that the client accepts. */
+export function requireVersion(
+  { version }: { readonly version: Version },
+  precondition: Precondition,
+): void {
+  if (precondition && !precondition.includes(version)) throw new Failure('version-changed');
+}

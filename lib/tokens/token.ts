@@ -6,6 +6,8 @@ import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
 import type { Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 
+/* Access tokens: what they state, and the public keys that verify them. */
+
 /** The `typ` and `alg` header parameters of access tokens (RFC 9068, RFC 7518). */
 export const TOKEN_TYPE = 'at+jwt';
 export const ALGORITHM = 'ES256';
@@ -52,15 +54,16 @@ export const notBeforeItem: ItemDeclaration = {
 };
 
 /** A public signing key as a JWK (RFC 7517). */
-export interface PublicJwk {
-  readonly kty: 'EC';
-  readonly crv: 'P-256';
-  readonly x: string;
-  readonly y: string;
-  readonly kid: string;
-  readonly alg: 'ES256';
-  readonly use: 'sig';
-}
+const publicJwk = v.strictObject({
+  kty: v.literal('EC'),
+  crv: v.literal('P-256'),
+  x: v.string(),
+  y: v.string(),
+  kid: v.string(),
+  alg: v.literal('ES256'),
+  use: v.literal('sig'),
+});
+export type PublicJwk = v.InferOutput<typeof publicJwk>;
 
 /** The public keys that verify tokens of people, and the earliest accepted issue time. */
 interface KeySet {
@@ -98,17 +101,5 @@ export const PublishKeys = {
   summary: 'Get the public keys that verify tokens',
   access: 'public',
   headers: ['Cache-Control'],
-  response: v.strictObject({
-    keys: v.array(
-      v.strictObject({
-        kty: v.literal('EC'),
-        crv: v.literal('P-256'),
-        x: v.string(),
-        y: v.string(),
-        kid: v.string(),
-        alg: v.literal('ES256'),
-        use: v.literal('sig'),
-      }),
-    ),
-  }),
+  response: v.strictObject({ keys: v.array(publicJwk) }),
 } satisfies Contract;

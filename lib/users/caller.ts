@@ -28,8 +28,8 @@ type AuthorizedDecision<R> = Decision<R> & { readonly event: AuditEvent | readon
  */
 export interface ChangeRule<R, E, L, P> {
   /**
-   * Reads in parallel with the caller's user: at most one read unit, because an unauthorized caller
-   * causes these reads too.
+   * Reads in parallel with the caller's user and session: at most one read unit, because an
+   * unauthorized caller causes these reads too.
    */
   readonly loadEarly?: () => Promise<E>;
   /** Reads what the rule needs. Without it, that is what `loadEarly` returned. */
@@ -60,7 +60,7 @@ export interface AuthorizedCaller extends Caller {
   /**
    * Waits until the table has confirmed the access. The endpoint awaits it before it responds; a
    * rule needs to only before side effects and large reads. Fails with forbidden and invalid-token,
-   * but not for the token of a deleted account where no role is required.
+   * but not for a session that outlives its deleted user where no role is required.
    */
   requireAuthorized(): Promise<void>;
   /**

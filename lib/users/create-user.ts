@@ -1,12 +1,12 @@
 import { pick } from '../contract/entity-fields.ts';
-import { invitationAt, invited } from '../mail/outbox.ts';
+import { invited } from '../mail/outbox.ts';
 import type { PasswordHasher } from '../passwords/hasher.ts';
 import type { PasswordPolicy } from '../passwords/password-policy.ts';
 import { settleAll } from '../runtime/waiting.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/write.ts';
 import type { AuthorizedCaller } from './caller.ts';
-import { EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
+import { EDITABLE_USER_FIELDS, invitationAt, newRandomText, type User } from './user.ts';
 import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation, userChanges } from './user-table.ts';
 

@@ -37,9 +37,9 @@ const newPassword = ({ passwordChanges }: User, passwordHash?: string) => ({
 export const passwordVoided = (user: User): Write => setPassword(user, newPassword(user));
 
 /**
- * The write of the log-in that starts a session, with a new hash of the same password if it was outdated, and the second
- * factor as the code leaves it. Its conditions hold while the user has the login and the password
- * that was verified, while the sessions that the token belongs to have not been ended, as by a
+ * The write of the log-in that starts a session, with a new hash of the same password if it was
+ * outdated, and the second factor as the code leaves it. Its conditions hold while the user has the
+ * login and the password that were verified, while the sessions have not been ended, as by a
  * deactivation, and while the code has not been used.
  */
 export function loggedIn(
@@ -56,12 +56,7 @@ export function loggedIn(
       ...(passwordHash && { passwordHash }),
       ...(secondFactor && { secondFactor }),
     },
-    attributesAre({
-      login,
-      passwordChanges,
-      sessionEndings,
-      secondFactor: user.secondFactor,
-    }),
+    attributesAre({ login, passwordChanges, sessionEndings, secondFactor: user.secondFactor }),
   );
 }
 

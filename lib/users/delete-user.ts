@@ -7,7 +7,7 @@ import { auditEventFor, deletion, findUserByLogin, userChanges } from './user-ta
 
 /**
  * Deletes an account permanently. Its latest sessions can still read what requires no role until
- * they expire; authorize.ts decides whether they may. Fails with not-found, version-changed,
+ * they expire, unless the settings end them (authorize.ts). Fails with not-found, version-changed,
  * last-administrator, forbidden.
  */
 export async function deleteUser(

@@ -1,10 +1,11 @@
 import { Failure } from '../contract/failure.ts';
 import { countMail, type MailCount, mailCountKey, mailsTo } from '../mail/mail-limit.ts';
-import { invitationAt, invited } from '../mail/outbox.ts';
+import { invited } from '../mail/outbox.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, set } from '../table/write.ts';
 import type { AuthorizedCaller } from './caller.ts';
+import { invitationAt } from './user.ts';
 import { auditEventFor, findUserByLogin } from './user-table.ts';
 
 /**

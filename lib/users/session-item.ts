@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import type { Role } from '../contract/contract.ts';
-import { pick } from '../contract/entity-fields.ts';
 import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
 import { idText, type Key } from '../table/keys.ts';
 import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
 import { EXISTS, put, remove, set, type Write } from '../table/write.ts';
 import type { Caller } from './caller.ts';
 import type { User } from './user.ts';
+
+/* Sessions: here, because a change of a user ends them and a deletion lets them read on. */
 
 /** A log-in of a user, as stored until its token expires. It ends when its item is deleted. */
 export interface Session extends SessionCounts {
@@ -23,7 +24,7 @@ export interface Session extends SessionCounts {
   /** Whether the log-in had a code. */
   readonly secondFactor: boolean;
   /** The user as of the deletion, after which the session can still read. */
-  readonly deletedUser?: DeletedUser | undefined;
+  readonly deletedUser?: AccessState | undefined;
 }
 
 /**
@@ -36,8 +37,10 @@ export const SESSION_COUNTS = [
 ] as const satisfies (keyof User)[];
 export type SessionCounts = Required<Pick<User, (typeof SESSION_COUNTS)[number]>>;
 
-/** What decides on the access of a deleted user. A stored user satisfies it. */
-export interface DeletedUser {
+/**
+ * What decides on a user's access, even after the deletion of the user. A stored user satisfies it.
+ */
+export interface AccessState {
   readonly authorities: readonly Role[];
   readonly secondFactor?: User['secondFactor'] | boolean;
 }
@@ -72,7 +75,7 @@ export const sessionItem: ItemDeclaration = {
 
 export const sessionOf = (item: Item): Session => attributesOf(item) as unknown as Session;
 
-/** The counts of a new session of the user. */
+/** The counts of a user, with which a new session starts. */
 export const sessionCounts = ({ passwordChanges, sessionEndings = 0 }: User): SessionCounts => ({
   passwordChanges,
   sessionEndings,
@@ -85,15 +88,15 @@ export const allSessionsEnded = ({ sessionEndings = 0 }: User) => ({
 
 /**
  * Whether the session has not ended. Its item and the user may have been read one after the other:
- * a session that is kept by a change of its user has the higher counts for that moment.
- * `now` is in milliseconds since 1970.
+ * between the two reads, a change that keeps the session can have raised the counts of both. `now`
+ * is in milliseconds since 1970.
  */
 export const isLive = (session: Session, user: User, now: number): boolean =>
   now < session.expires * 1000 &&
   session.passwordChanges >= user.passwordChanges &&
   session.sessionEndings >= (user.sessionEndings ?? 0);
 
-/** The session of this caller, or undefined. */
+/** The session with this series, or undefined. */
 export async function findSession(
   table: Table,
   session: Pick<Caller, 'id' | 'jti'>,
@@ -102,7 +105,7 @@ export async function findSession(
   return item && sessionOf(item);
 }
 
-/** The latest sessions of a user that have not ended, the latest first, of at most `limit`. */
+/** Reads the latest sessions of a user, at most `limit`; returns those that have not ended. */
 export async function findLiveSessions(
   table: Table,
   user: User,
@@ -122,13 +125,18 @@ export const sessionEnded = (session: Pick<Caller, 'id' | 'jti'>): Write =>
   remove(sessionKey(session), EXISTS);
 
 /**
- * The write that keeps the session of a change while the others of its user end. The change itself
- * has the condition that it exists.
+ * The write that keeps the session of a change that raises a count of its user, and so ends the
+ * others. The change itself has the condition that the session exists.
  */
-export const sessionKept = (caller: Caller, counts: SessionCounts): Write =>
-  set(sessionKey(caller), pick(counts, SESSION_COUNTS));
+export function sessionKept(caller: Caller, user: User, raised: keyof SessionCounts): Write {
+  const counts = sessionCounts(user);
+  return set(sessionKey(caller), { ...counts, [raised]: counts[raised] + 1 });
+}
 
-/** The sessions that a deletion lets read on, the latest: a transaction has 100 actions. */
+/**
+ * How many of the latest sessions can still read after a deletion: a transaction has at most 100
+ * actions.
+ */
 export const OUTLIVING_SESSIONS_MAX = 50;
 
 /** The write that lets a session read on after the deletion of its user. */

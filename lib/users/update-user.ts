@@ -2,7 +2,7 @@ import type { AuditEvent } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { isSameRecipient } from '../mail/address.ts';
-import { invitationAt, invited, notified } from '../mail/outbox.ts';
+import { invited, notified } from '../mail/outbox.ts';
 import type { Decision } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -14,7 +14,7 @@ import {
   withConditionOn,
 } from '../table/write.ts';
 import type { AuthorizedCaller } from './caller.ts';
-import { EDITABLE_USER_FIELDS, type EditableUserField, type User } from './user.ts';
+import { EDITABLE_USER_FIELDS, type EditableUserField, invitationAt, type User } from './user.ts';
 import type { UserChange } from './user-schema.ts';
 import {
   auditEventFor,

@@ -6,6 +6,7 @@ import {
   personalFields,
   viewOf,
 } from '../contract/entity-fields.ts';
+import { isReachable } from '../mail/address.ts';
 import type { PendingFactor } from '../second-factor/second-factor.ts';
 import type { SecondFactor } from '../second-factor/user-factor.ts';
 import type { Version } from '../table/write.ts';
@@ -52,7 +53,9 @@ export interface User {
   readonly sessionEndings?: number | undefined;
   /** The time of the last log-in. ISO 8601, UTC. */
   readonly lastLogin?: string | undefined;
-  /** The series of the latest session. Two log-ins can have the same time. */
+  /**
+   * The series of the latest session. A deletion depends on it: two log-ins can have the same time.
+   */
   readonly latestSession?: string | undefined;
   /** When the user was last invited to set a password, which removes it. ISO 8601, UTC. */
   readonly invitedAt?: string | undefined;
@@ -144,6 +147,10 @@ export function standingOf(
   const state = now < until ? 'invited' : 'invitationExpired';
   return { state, invitedUntil: new Date(until).toISOString() };
 }
+
+/** When a user is invited; undefined for an address that no mail reaches. */
+export const invitationAt = ({ email }: Pick<User, 'email'>, now: number): string | undefined =>
+  isReachable(email) ? new Date(now).toISOString() : undefined;
 
 /** How lists filter and sort by what only administrators see. */
 export const ADMINISTRATOR_FIELDS = {

@@ -40,8 +40,8 @@ DynamoDB, signed by hand, and nothing else: in turns, each in fresh processes, o
 });
 
 async function measure(assembly: string) {
-  const { synthesize } = await import('../../infra/stack/synthesize-app.ts');
-  await synthesize(assembly, { checked: false, example: true });
+  const { synthesizeLocal } = await import('../../infra/stack/synthesize-app.ts');
+  await synthesizeLocal(assembly, { checked: false, example: true });
   const calls: object[] = [];
   const gatehouse = await launch({
     assembly,

@@ -151,15 +151,18 @@ export const replaceFactor = (user: User): Request => ({
   writes: ['USER', 'SESSION#'],
   async run(table) {
     const secondFactor = { ...user.secondFactor, nonce: 'other' };
-    const othersEnded = allSessionsEnded(user);
     await loadDecideCommit(
       table,
       () => findSession(table, callerOf(user)),
       (session) => ({
         writes: [
-          set(entityKey('USER', user.id), { secondFactor, factorChanges: 2, ...othersEnded }),
+          set(entityKey('USER', user.id), {
+            secondFactor,
+            factorChanges: 2,
+            ...allSessionsEnded(user),
+          }),
           ...(session
-            ? [withCondition(sessionKept(callerOf(user), { ...user, ...othersEnded }), EXISTS)]
+            ? [withCondition(sessionKept(callerOf(user), user, 'sessionEndings'), EXISTS)]
             : []),
         ],
         result: undefined,

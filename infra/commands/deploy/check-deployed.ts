@@ -26,7 +26,7 @@ import {
  * finding, so each line may rely on the lines before it.
  */
 
-/** Of stacks that were complete once. All others can be deleted. */
+/** The commands for stacks that were complete once. All others can be deleted. */
 const COMMANDS_BY_STATUS: Readonly<Record<string, string>> = {
   UPDATE_FAILED: 'rollback-stack',
   UPDATE_ROLLBACK_FAILED: 'continue-update-rollback',

@@ -39,6 +39,7 @@ export interface Target {
 }
 
 export interface DeployedStack extends Stack {
+  /** The physical ids of its resources by their logical ids. */
   readonly resources: ReadonlyMap<string, string>;
 }
 

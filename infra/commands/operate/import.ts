@@ -61,7 +61,7 @@ ${STACK_TABLE_HELP}
   },
 });
 
-/** Fails at once if it begins like a file of another kind, whose every line would be rejected. */
+/** The content of a file in JSON Lines. Fails at once if the file is of another kind. */
 export async function* jsonLinesIn(
   file: string,
   chunks: AsyncIterable<Buffer>,

@@ -41,7 +41,10 @@ export async function callEngine(
   return { status: response.status, body: await response.text() };
 }
 
-/** Starts the embedded engine. `onStart` receives the pid as soon as the process exists. */
+/**
+ * Starts the embedded engine, or connects to `externalUrl`. `onStart` receives the pid as soon as
+ * it exists.
+ */
 export async function startEngine(
   { file, externalUrl }: { file?: string | undefined; externalUrl?: string | undefined },
   onStart: (pid: number | undefined) => void,

@@ -9,7 +9,10 @@ import {
 } from '../calls/aws-call.ts';
 import { CONFLICT, canceledByConflict, dynamoDbError } from './dynamodb.ts';
 
-/** The first four prevent the call. The others execute it, but the result comes late or never. */
+/**
+ * The first four prevent the call. The others execute it, but the result comes late or never.
+ * docs/calls.md explains each.
+ */
 export const FAULTS = [
   'conflict',
   'throttle',
@@ -65,7 +68,10 @@ type ActiveRule = v.InferOutput<typeof rule>;
 export function openFaults() {
   let active: (ActiveRule & { calls: number })[] = [];
   return {
-    /** The first rule that applies takes effect. Throws on an unknown name, if names are given. */
+    /**
+     * Replaces all rules; the first that applies takes effect. Throws on an invalid rule or an
+     * unknown function.
+     */
     inject(rules: readonly unknown[], functionNames?: readonly string[]): void {
       const { success, output, issues } = v.safeParse(v.array(rule), rules);
       if (!success)

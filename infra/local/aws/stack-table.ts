@@ -16,7 +16,10 @@ export async function createTable(
   if (status !== 200 && !body.includes('ResourceInUseException')) throw new Error(body);
 }
 
-/** The settings of tables that an engine lacks: tags, point-in-time recovery, streams. */
+/**
+ * The settings of tables that an engine lacks, in memory: tags, point-in-time recovery and streams,
+ * which slow the embedded engine down. Does not respond to other calls.
+ */
 export function tableSettings(
   stackTable: () => TableProperties,
   forward: (operation: string, body: string) => Promise<AwsResponse>,

@@ -10,7 +10,10 @@ export interface RequestSummary {
   readonly failure?: string | undefined;
 }
 
-/** Prints a line per request. The log of the functions goes to a file, other output as it is. */
+/**
+ * Prints one line per request, and writes the log of the functions to a file, which each start
+ * overwrites. Anything else that a function writes is printed as it is.
+ */
 export function openRequestLog(print: (line: string) => void, file: string | undefined) {
   const log = file === undefined ? undefined : createWriteStream(file, { mode: 0o600 });
   log?.once('error', ({ message }) => print(`The log of the functions is incomplete: ${message}`));

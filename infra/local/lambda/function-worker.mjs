@@ -5,7 +5,10 @@ import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/* The Lambda runtime in a thread. No TypeScript: stripping types would slow cold starts. */
+/*
+ * The Lambda runtime in a thread. No TypeScript: stripping types would slow cold starts.
+ * instance.ts has the types of its messages.
+ */
 
 const { file } = workerData;
 const send = (report) => parentPort.postMessage(report);

@@ -15,7 +15,10 @@ export interface RunOptions extends InstanceOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** As Lambda does: an instance handles one request at a time, with an environment of its own. */
+/**
+ * Runs functions as Lambda does: an instance handles one request at a time, with an environment of
+ * its own. There are none before the first `replace`.
+ */
 export function runFunctions(options: RunOptions) {
   let configs = new Map<string, FunctionConfig>();
   /** Those that may handle further requests; the most recently used one is the last. */
@@ -85,7 +88,7 @@ export function runFunctions(options: RunOptions) {
   }
 
   return {
-    /** Waits while all instances are busy. Rejects if the function throws or takes too long. */
+    /** Waits while all instances are busy. Rejects if the function throws or times out. */
     async invoke(name: string, event: unknown, requestId: string) {
       const instance = await acquire(name);
       const { timeoutMs = instance.config.timeoutMs } = options;

@@ -38,14 +38,14 @@ const ACTIONS = {
   conditionCheck: 'dynamodb:ConditionCheckItem',
 } satisfies Record<Exclude<keyof Permissions, 'keys'>, string>;
 
-/** A transaction's conditions enforce the rules, so single writes are denied. */
-const ONLY_IN_TRANSACTIONS = ['put', 'update', 'updateUser', 'updateSession', 'delete'];
-
-/** What permissions to update some attributes are about. */
-const OF_ATTRIBUTES: Readonly<Record<string, string>> = {
+/** The partitions of the permissions that list attributes. */
+const PARTITION_OF_ATTRIBUTES: Readonly<Record<string, string>> = {
   updateUser: PARTITION.user,
   updateSession: PARTITION.session,
 };
+
+/** A transaction's conditions enforce the rules, so single writes are denied. */
+const ONLY_IN_TRANSACTIONS = ['put', 'update', 'delete', ...Object.keys(PARTITION_OF_ATTRIBUTES)];
 
 /** Whoever uses the table checks its format first; a transaction may have to raise it. */
 function withFormat(permissions: Permissions): Permissions {
@@ -121,8 +121,8 @@ export class AdministrationTable extends Construct {
   grantTo(fn: GatehouseFunction, { keys: _, ...permissions }: Permissions): void {
     const granted = Object.entries(withFormat(permissions)) as [keyof typeof ACTIONS, string[]][];
     for (const [permission, names] of granted) {
-      const owner = OF_ATTRIBUTES[permission];
-      const keys = owner === undefined ? names : [owner];
+      const partition = PARTITION_OF_ATTRIBUTES[permission];
+      const keys = partition === undefined ? names : [partition];
       fn.allow([ACTIONS[permission]], [this.table.tableArn], {
         'ForAllValues:StringLike': {
           'dynamodb:LeadingKeys': keys.map((key) => key.replace(/#$/, '#*')),
@@ -133,7 +133,7 @@ export class AdministrationTable extends Construct {
           'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
         }),
         // An update without attributes writes nothing, so their absence need not be denied.
-        ...(owner !== undefined && {
+        ...(partition !== undefined && {
           'ForAllValues:StringEquals': {
             'dynamodb:Attributes': [...new Set(['pk', 'sk', ...names])],
           },

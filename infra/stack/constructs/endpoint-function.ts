@@ -118,6 +118,6 @@ export class EndpointFunction extends GatehouseFunction {
  * always fails. https://github.com/sst/sst/issues/513
  */
 
-/** The same whatever the handler's name. */
+/** The id of a route's construct and function, independent of the handler's name. */
 export const routeId = ({ route }: Route): string =>
   route.replaceAll(/[^A-Za-z0-9]+/g, '-').replace(/-$/, '');

@@ -68,7 +68,10 @@ const METRIC_FILTERS = {
   FailedInvocations: ['failedInvocations', '{ $.status = "5*" && $.integrationError != "-" }'],
 } as const;
 
-/** With the role of the API: permissions at functions would be one more resource for each. */
+/**
+ * Uses the role of the API: a permission per function would be another resource, and a stack may
+ * have 500.
+ */
 class FunctionIntegration extends HttpRouteIntegration {
   private readonly fn: IFunction;
   private readonly role: Role;

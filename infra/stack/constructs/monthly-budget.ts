@@ -5,6 +5,7 @@ import { ENVIRONMENT_TAG } from '../../settings/environment.ts';
 interface Props {
   readonly environment: string;
   readonly usDollars: number;
+  /** An e-mail address or the ARN of a topic. */
   readonly recipient: string;
 }
 

@@ -2,6 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import { CfnQueryDefinition } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 
+/** The names of log groups; a query can have 50. */
 interface Logs {
   readonly access: string;
   readonly functions: string;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { synthesize } from '../../../infra/stack/synthesize-app.ts';
+import { synthesizeLocal } from '../../../infra/stack/synthesize-app.ts';
 import { copyRepository } from '../commands/run-command.ts';
 import { buildRelease } from '../release/release.ts';
 import { neverUsed } from './unused-permissions.ts';
@@ -19,7 +19,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const assembly = join(folder, 'assembly');
-  await synthesize(assembly, { checked: false, example: true });
+  await synthesizeLocal(assembly, { checked: false, example: true });
   if (project.name === 'stack') buildRelease();
   project.provide('assembly', assembly);
   const repository = join(folder, 'repository');
