@@ -11,7 +11,7 @@ interface Run<T> {
   readonly items: readonly T[];
   readonly act: (item: T) => Promise<Outcome>;
   readonly onResult: (item: T, result: Result) => void;
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal;
   readonly wait: (seconds: number) => Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export async function runAll<T>({ items, act, onResult, signal, wait }: Run<T>):
   const left = items.values();
   const work = async () => {
     for (const item of left) {
-      if (signal.aborted) onResult(item, 'stopped');
+      if (signal?.aborted) onResult(item, 'stopped');
       else onResult(item, await resultOf(item));
     }
   };
@@ -37,7 +37,7 @@ export async function runAll<T>({ items, act, onResult, signal, wait }: Run<T>):
       const { status, retryAfterSeconds } = answer.problem;
       if (status !== 429) return answer.problem;
       await wait(retryAfterSeconds ?? 1);
-      if (signal.aborted) return 'stopped';
+      if (signal?.aborted) return 'stopped';
     }
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, work));

@@ -5,9 +5,6 @@ import type { Query } from './list.ts';
 /** The rows of one request. Larger pages would spend the read budget of the account. */
 const ROWS_PER_PAGE = '100';
 
-export const waitFor = (seconds: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-
 interface Pages<Row> {
   readonly load: (query: Query) => Promise<Answer<readonly Row[]>>;
   readonly query: Query;

@@ -58,7 +58,6 @@ export async function navigate(
   if (saved) unsaved.clear();
   const target = new URL(href, location.href);
   if (target.pathname !== location.pathname && !(await mayLeave())) return;
-  if (saved || target.pathname !== location.pathname) dropDraftsOf(location.pathname);
   notice.value = say;
   const index = historyIndex() + (replace ? 0 : 1);
   history[replace ? 'replaceState' : 'pushState']({ index }, '', target);
@@ -76,15 +75,14 @@ const historyIndex = (): number => history.state?.index ?? 0;
 let shownIndex = historyIndex();
 
 function show(): void {
+  if (location.pathname !== place.value.pathname) dropDraftsOf(place.value.pathname);
   navigated = true;
   place.value = here();
 }
 
 async function onPopState(): Promise<void> {
   const index = historyIndex();
-  const left = place.value.pathname;
-  if (location.pathname === left || !dirty()) {
-    if (location.pathname !== left) dropDraftsOf(left);
+  if (location.pathname === place.value.pathname || !dirty()) {
     shownIndex = index;
     show();
     return;

@@ -9,7 +9,10 @@ import { DICTIONARIES, type Language, languageOf } from './text.ts';
 
 export type Account = GetAccountResponse;
 
-/** The token lives in this tab: it survives a reload, and no other tab or origin reads it. */
+/**
+ * The token lives in this tab and survives a reload: no other origin reads it, and only a
+ * duplicated tab gets a copy.
+ */
 const TOKEN = 'gatehouse.token';
 
 export const token = signal(sessionStorage.getItem(TOKEN) ?? undefined);

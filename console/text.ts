@@ -4,6 +4,8 @@ export function fill(text: string, values: Readonly<Record<string, unknown>>): s
   return text.replace(/\{(\w+)\}/g, (_, name: string) => isolated(String(values[name] ?? '')));
 }
 
+export const DAY_MS = 86_400_000;
+
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Bidi_Control}]/u;
 
 /** A name that is read from right to left must not turn round the sentence that it is in. */

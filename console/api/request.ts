@@ -20,6 +20,10 @@ export interface Problem {
   readonly retryAfterSeconds?: number;
 }
 
+/** Waits as long as a problem says in `retryAfterSeconds`. */
+export const waitFor = (seconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
 export interface Success<Data> {
   readonly ok: true;
   readonly data: Data;

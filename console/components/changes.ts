@@ -37,6 +37,9 @@ export function useChanges(
   const [edited, setEdited] = useState(NONE);
   const [restored, setRestored] = useState<Draft>();
   const [round, setRound] = useState(0);
+  // What was typed during a save begins from the state that was saved.
+  const latest = useRef(options);
+  latest.current = options;
 
   const since = (values: FormData) => editedFields(initial.current, values);
   const look = () => {
@@ -45,9 +48,10 @@ export function useChanges(
     return names;
   };
   const keep = (before: Draft | undefined) => {
-    if (!options || !form.current) return;
+    if (!latest.current || !form.current) return;
+    const { name: formName, began, secrets: secretsOf } = latest.current;
     const values = dataOf(form.current);
-    const secrets = options.secrets?.(values) ?? [];
+    const secrets = secretsOf?.(values) ?? [];
     const typed = Object.fromEntries([
       // Still to be entered again.
       ...Object.entries(before?.typed ?? {}).filter(([, kept]) => kept === null),
@@ -56,8 +60,8 @@ export function useChanges(
         secrets.includes(name) ? null : values.getAll(name).map(String),
       ]),
     ]);
-    if (Object.keys(typed).length === 0) dropDraft(options.name);
-    else keepDraft(options.name, { began: options.began, typed });
+    if (Object.keys(typed).length === 0) dropDraft(formName);
+    else keepDraft(formName, { began: began && without(secrets, began), typed });
   };
   // Before the page is painted: nothing can be typed earlier.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the fields are new in each round.
@@ -86,6 +90,12 @@ export function useChanges(
 }
 
 export const dataOf = (form: HTMLFormElement | null): FormData => new FormData(form ?? undefined);
+
+/** A value that becomes a secret must not be kept as the value before the change either. */
+const without = (secrets: readonly string[], { etag, fields }: Began): Began => ({
+  etag,
+  fields: Object.fromEntries(Object.entries(fields).filter(([name]) => !secrets.includes(name))),
+});
 
 /** Shows what was typed. The field of a secret is empty. */
 function show(form: HTMLFormElement | null, { typed }: Draft): void {

@@ -32,9 +32,9 @@ export interface List<Row> {
   };
   /** Filters of a list of its own kind, in the line of all filters. */
   readonly ranges?: ComponentChildren;
-  /** The key of the row whose details are shown beside the list. */
+  /** The key of the row whose details are shown over the end of the rows. */
   readonly chosen?: string | number | undefined;
-  readonly beside?: ComponentChildren;
+  readonly details?: ComponentChildren;
 }
 
 const SIZE = 20;
@@ -90,7 +90,7 @@ export function DataList<Row>(list: List<Row>) {
               selection={list.many && { selected, nameOf: list.many.nameOf, onSelect: setSelected }}
             />
           </div>
-          {list.beside}
+          {list.details}
         </div>
       )}
       {answer?.ok && rows.length === 0 && !answer.links.next && (

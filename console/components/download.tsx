@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Answer, Problem } from '../api/request.ts';
+import { type Answer, type Problem, waitFor } from '../api/request.ts';
 import { separatorIn } from '../csv.ts';
-import { csvOf, waitFor } from '../export.ts';
+import { csvOf } from '../export.ts';
 import type { Query } from '../list.ts';
 import { language, texts } from '../state.ts';
 import { fill } from '../text.ts';

@@ -33,7 +33,10 @@ export interface Editing<Entity, Fields> {
 interface Properties<Entity, Fields> {
   /** Names the form on its page. */
   readonly form: string;
-  /** A change by somebody else of a field without a label would be overwritten. */
+  /**
+   * Every field that the form changes: without a label, another person's change of it is
+   * overwritten.
+   */
   readonly labels: { readonly [K in keyof Fields]: string };
   readonly loaded: Success<Entity>;
   /** Saves the fields of the form in the state `base`, of which they can be changes. */
@@ -42,7 +45,10 @@ interface Properties<Entity, Fields> {
   readonly onSaved?: (saved: Success<Entity>) => void;
 }
 
-/** After a change by somebody else, offers a choice between both states. */
+/**
+ * Saves an entity in the state in which it was read; after another change, offers a choice between
+ * both.
+ */
 export function useEditing<Entity extends object, Fields extends object>(
   properties: Properties<Entity, Fields>,
 ): Editing<Entity, Fields> {
@@ -97,6 +103,7 @@ export function useEditing<Entity extends object, Fields extends object>(
     // A second click must not save twice.
     if (resolving.current || !conflict) return;
     resolving.current = true;
+    setRefused(undefined);
     const answer = await attempt(chosen, conflict.theirs).finally(() => {
       resolving.current = false;
     });
@@ -134,8 +141,7 @@ function useCurrent<Entity extends object>(
 ) {
   const [state, setState] = useState(loaded);
   const [began, setBegan] = useState(() => draftOf(form)?.began);
-  const isOlder = began && began.etag !== state.etag;
-  const current: Success<Entity> = isOlder
+  const current: Success<Entity> = began
     ? { ...state, etag: began.etag, data: { ...state.data, ...began.fields } }
     : state;
   const setCurrent = (newState: Success<Entity>) => {

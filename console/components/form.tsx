@@ -44,6 +44,9 @@ interface Properties {
 
 export type Submit = () => Promise<Problem | undefined>;
 
+/** A form that is gone before its turn comes is not saved. */
+const DISCARDED: Problem = { status: 0, message: 'discarded', fieldErrors: [] };
+
 /** Its fields are never set again after they were shown first, so they keep what was typed. */
 export function Form(properties: Properties) {
   const { submit: label, children, others, draft, onClose, danger = false } = properties;
@@ -104,20 +107,23 @@ function useSubmit(
   changes: Changes,
   { onSave, onEdited }: Properties,
 ) {
-  const saving = useRef(false);
+  const saving = useRef<Promise<Problem | undefined>>(undefined);
   const leadsToSummary = useRef(false);
   const [problem, setProblem] = useState<Problem>();
-  const submit: Submit = async () => {
-    // A second Enter must not save twice, and a disabled button would lose the focus.
-    if (saving.current || !form.current) return undefined;
-    saving.current = true;
+  const saveOnce: Submit = async () => {
+    if (!form.current) return DISCARDED;
     const values = dataOf(form.current);
-    const refused = await onSave(values, changes.since(values)).finally(() => {
-      saving.current = false;
-    });
+    const refused = await onSave(values, changes.since(values));
     setProblem(refused);
     if (!refused) changes.saved(values);
     return refused;
+  };
+  const submit: Submit = () => {
+    // A second Enter must not save twice, and a disabled button would lose the focus.
+    saving.current ??= saveOnce().finally(() => {
+      saving.current = undefined;
+    });
+    return saving.current;
   };
   const latest = useRef(submit);
   latest.current = submit;

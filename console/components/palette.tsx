@@ -198,6 +198,7 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
     ['?', t.shortcuts],
     ['Escape', t.shortcutClose],
     ['Enter', t.save],
+    ['Down', t.shortcutFirstRow],
     ['Up, Down, Home, End', t.shortcutRows],
     ['Shift Space', t.shortcutRange],
   ] as const;

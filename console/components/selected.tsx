@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Answer, Problem } from '../api/request.ts';
-import { readPages, waitFor } from '../export.ts';
+import { type Answer, type Problem, waitFor } from '../api/request.ts';
+import { readPages } from '../export.ts';
 import type { Query } from '../list.ts';
 import { query } from '../navigation.ts';
 import { texts } from '../state.ts';

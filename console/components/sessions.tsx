@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ListSessionsResponse } from '../api/generated/types.gen.ts';
 import type { Answer, Problem } from '../api/request.ts';
-import { language, texts } from '../state.ts';
+import { language, notice, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
 import { useLoad } from './load.ts';
 import { Time } from './parts.tsx';
@@ -20,23 +20,14 @@ interface Properties {
 export function Sessions({ load, end, endOthers }: Properties) {
   const t = texts();
   const { answer, loading, reload } = useLoad('', load);
-  const [problem, setProblem] = useState<Problem>();
-  const [ended, setEnded] = useState(false);
-  const endThem = async (request: () => Promise<Answer<unknown>>) => {
-    setEnded(false);
-    const result = await request();
-    setProblem(result.ok ? undefined : result.problem);
-    setEnded(result.ok);
-    reload();
-  };
+  const ending = useEnding(reload);
   if (!answer) return <Waiting />;
   if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
-  const columns = columnsOf((series) => void endThem(() => end(series)));
+  const columns = columnsOf((series) => void ending.end(() => end(series)));
   const sessions = answer.data;
   return (
     <>
-      <div role="status">{ended && <p class="notice done">{t.sessionsEnded}</p>}</div>
-      {problem && <Alert problem={problem} />}
+      {ending.problem && <Alert problem={ending.problem} />}
       {sessions.length === 0 && <p>{t.noSessions}</p>}
       {sessions.length > 0 && (
         <Table
@@ -49,13 +40,26 @@ export function Sessions({ load, end, endOthers }: Properties) {
       )}
       {endOthers && sessions.some(({ current }) => !current) && (
         <p>
-          <button type="button" onClick={() => void endThem(endOthers)}>
+          <button type="button" onClick={() => void ending.end(endOthers)}>
             {t.endOthers}
           </button>
         </p>
       )}
     </>
   );
+}
+
+/** Ends sessions, and shows them again whatever the response is. */
+export function useEnding(onEnded: () => void) {
+  const [problem, setProblem] = useState<Problem>();
+  const end = async (request: () => Promise<Answer<unknown>>) => {
+    notice.value = '';
+    const answer = await request();
+    setProblem(answer.ok ? undefined : answer.problem);
+    if (answer.ok) notice.value = texts().sessionsEnded;
+    onEnded();
+  };
+  return { problem, end };
 }
 
 function columnsOf(end: (series: string) => void): Column<Session>[] {

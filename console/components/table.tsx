@@ -12,7 +12,7 @@ export interface Column<Row> {
   readonly sortable?: boolean;
   /** Of what has about one length; the other columns share the rest. */
   readonly width?: 'w4' | 'w6' | 'w8' | 'w12';
-  /** Where a table has no room for all columns: those with the highest number go first. */
+  /** Where there is no room for all columns, those with the highest rank are hidden first. */
   readonly rank?: 1 | 2 | 3;
 }
 

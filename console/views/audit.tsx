@@ -67,7 +67,7 @@ export function Audit() {
         }
         ranges={<QuickRanges />}
         chosen={chosen?.id}
-        beside={chosen && <Entry entry={chosen} onClose={() => setChosen(undefined)} />}
+        details={chosen && <Entry entry={chosen} onClose={() => setChosen(undefined)} />}
       />
     </Screen>
   );

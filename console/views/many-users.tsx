@@ -1,9 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Role, User } from '../api/generated/types.gen.ts';
-import type { Answer } from '../api/request.ts';
+import { type Answer, waitFor } from '../api/request.ts';
 import { type Result, runAll } from '../bulk.ts';
 import { Dialog } from '../components/dialog.tsx';
-import { waitFor } from '../export.ts';
 import { problemText } from '../form.ts';
 import { account, language, send, texts } from '../state.ts';
 import { fill, plural } from '../text.ts';

@@ -9,13 +9,11 @@ import { Alert, Waiting } from '../components/problem.tsx';
 import { Screen } from '../components/screen.tsx';
 import { BASE, userPath, withQuery } from '../route.ts';
 import { account, language, send, texts } from '../state.ts';
-import { day, fill, type PluralForms, plural } from '../text.ts';
+import { DAY_MS, day, fill, type PluralForms, plural } from '../text.ts';
 import { FactorBadge } from './user-badges.tsx';
 
 type Counts = NonNullable<GetOverviewResponse['counts']>;
 type Days = NonNullable<GetOverviewResponse['days']>;
-
-const DAY_MS = 86_400_000;
 
 /** What needs attention, what has happened, and who the administrators are. */
 export function Overview() {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Parameter } from '../api/generated/types.gen.ts';
-import type { Problem, Success } from '../api/request.ts';
+import { type Problem, type Success, waitFor } from '../api/request.ts';
 import { type Outcome, type Result, runAll } from '../bulk.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
@@ -11,7 +11,6 @@ import { useLoad } from '../components/load.ts';
 import { Copy } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { draftOf } from '../drafts.ts';
-import { waitFor } from '../export.ts';
 import { nameOf, textOf } from '../form.ts';
 import { notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
@@ -124,7 +123,6 @@ function useRows(onChanged: () => void) {
       items: [...edited],
       act,
       onResult: ([id], result) => setResults((before) => new Map([...before, [id, result]])),
-      signal: new AbortController().signal,
       wait: waitFor,
     });
     running.current = false;
@@ -310,7 +308,14 @@ function ParameterForm({ loaded, onEdited, onClose, onSaved }: FormProperties) {
       {/* Not at once: several rows that are saved together can have one each. */}
       {comparing && (
         <Conflict
-          editing={{ ...editing, close: () => setComparing(false) }}
+          editing={{
+            ...editing,
+            close: () => setComparing(false),
+            discard: () => {
+              setComparing(false);
+              editing.discard();
+            },
+          }}
           target={formOf(id)}
           show={(field, value) =>
             field === 'secret' ? (value ? t.yes : t.no) : String(value || '–')

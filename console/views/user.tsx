@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Role, User as UserData } from '../api/generated/types.gen.ts';
-import type { Problem, Success } from '../api/request.ts';
+import type { Success } from '../api/request.ts';
 import { actionOf, changeText } from '../audit.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
@@ -11,12 +11,12 @@ import { useLoad } from '../components/load.ts';
 import { Copy, Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { Screen } from '../components/screen.tsx';
-import { Sessions } from '../components/sessions.tsx';
+import { Sessions, useEnding } from '../components/sessions.tsx';
 import { changesOf } from '../conflict.ts';
 import { navigate } from '../navigation.ts';
 import { BASE, userPath, withQuery } from '../route.ts';
 import { account, isAdministrator, language, loadAccount, notice, send, texts } from '../state.ts';
-import { dateTime, fill } from '../text.ts';
+import { DAY_MS, dateTime, fill } from '../text.ts';
 import { FactorBadge, rolesText, StateBadge } from './user-badges.tsx';
 import { type UserFields, UserFormFields, userFieldsOf } from './user-form.tsx';
 
@@ -180,16 +180,14 @@ function LastChanges({ user }: { user: UserData }) {
   );
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** Failures count for a day, until the user logs in or sets another password by mail. */
-function LockedOut({ id }: Pick<UserData, 'id'>) {
+/** The audit trail records only the first rejection, so it cannot tell when the wait ends. */
+function ThrottledLogin({ id }: Pick<UserData, 'id'>) {
   const t = texts();
   const { answer } = useLoad(String(id), () =>
     send('GET /api/audits', {
       query: {
         'target.equals': `user/${id}`,
-        'action.in': 'login.throttled,session.started,password.reset',
+        'action.in': 'login.throttled,session.started,password.changed,password.reset',
         size: 1,
       },
     }),
@@ -199,8 +197,8 @@ function LockedOut({ id }: Pick<UserData, 'id'>) {
   if (Date.now() - Date.parse(latest.time) > DAY_MS) return null;
   return (
     <p>
-      <Badge tone="warning" icon="alert" text={t.lockedOut} /> <Time instant={latest.time} />
-      <span class="hint">{t.lockedOutText}</span>
+      <Badge tone="warning" icon="alert" text={t.loginThrottled} /> <Time instant={latest.time} />
+      <span class="hint">{t.loginThrottledText}</span>
     </p>
   );
 }
@@ -214,6 +212,8 @@ function Activation({ editing, onSessionsEnded }: ActivationProperties) {
   const t = texts();
   const { current, setCurrent } = editing;
   const { login, email, activated, lastLogin, state, invitedUntil } = current.data;
+  const ending = useEnding(onSessionsEnded);
+  const endAll = () => send('POST /api/users/{login}/end-sessions', { path: { login } });
   const invite = async () => {
     const answer = await send('POST /api/users/{login}/invite', { path: { login } });
     if (!answer.ok) return answer.problem;
@@ -249,7 +249,7 @@ function Activation({ editing, onSessionsEnded }: ActivationProperties) {
       <p>
         <StateBadge user={current.data} />
       </p>
-      <LockedOut id={current.data.id} />
+      <ThrottledLogin id={current.data.id} />
       <dl>
         <dt>{t.lastLogin}</dt>
         <dd>
@@ -270,30 +270,12 @@ function Activation({ editing, onSessionsEnded }: ActivationProperties) {
         <Confirm action={fill(activated ? t.deactivate : t.activate, { login })} onConfirm={change}>
           {activated && <p>{t.deactivateText}</p>}
         </Confirm>
-        <EndSessions login={login} onEnded={onSessionsEnded} />
+        <button type="button" onClick={() => void ending.end(endAll)}>
+          {fill(t.endAll, { login })}
+        </button>
       </div>
+      {ending.problem && <Alert problem={ending.problem} />}
     </section>
-  );
-}
-
-function EndSessions({ login, onEnded }: { login: string; onEnded: () => void }) {
-  const t = texts();
-  const [problem, setProblem] = useState<Problem>();
-  const end = async () => {
-    notice.value = '';
-    const answer = await send('POST /api/users/{login}/end-sessions', { path: { login } });
-    setProblem(answer.ok ? undefined : answer.problem);
-    if (!answer.ok) return;
-    notice.value = t.sessionsEnded;
-    onEnded();
-  };
-  return (
-    <>
-      <button type="button" onClick={() => void end()}>
-        {fill(t.endAll, { login })}
-      </button>
-      {problem && <Alert problem={problem} />}
-    </>
   );
 }
 

@@ -119,7 +119,7 @@ it.each<[string, (name: string) => Promise<unknown>]>([
   expect(tab.faults).toEqual([]);
 });
 
-it('a draft of an older state is saved after the choice of each field only', async () => {
+it('asks for the choice of each field before it saves a draft of an older state', async () => {
   await open('users/carol');
   await fieldOf('firstName').fill('Mine');
   await fieldOf('lastName').fill('Mine');
@@ -142,23 +142,51 @@ it('a draft of an older state is saved after the choice of each field only', asy
   });
 });
 
-it.each(['Edit key', 'Edit host', 'New parameter'])('%s: keeps no secret', async (opener) => {
-  await open('INTEGRATION', opener);
-  await fieldOf('confDescription').fill(TYPED);
-  await fieldOf('confValue').fill('a secret');
-  await fieldOf('secret').check();
-  const kept = await tab.page.evaluate(() => sessionStorage['gatehouse.drafts']);
+it('keeps what is typed during a save as a change of the state that was saved', async () => {
+  await open('users/carol');
+  await fieldOf('firstName').fill('Saved');
+  const held = Promise.withResolvers<void>();
+  await tab.page.route('**/api/users', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  const sent = tab.page.waitForRequest((request) => request.method() === 'PUT');
+  await save('login');
+  await sent;
+  await fieldOf('lastName').fill('Typed later');
+  held.resolve();
+  await tab.page.getByText('Saved.').waitFor();
+  await tab.page.unroute('**/api/users');
   await tab.page.reload();
-  await tab.page.getByText('A secret is not kept over a reload: enter it again.').waitFor();
+  expect(await fieldOf('lastName').inputValue()).toBe('Typed later');
+  await save('login');
+  await tab.page.getByText('Saved.').waitFor();
 
-  expect(kept).toContain(TYPED);
-  expect(kept).not.toContain('a secret');
-  expect(await fieldOf('confDescription').inputValue()).toBe(TYPED);
-  expect(await fieldOf('confValue').inputValue()).toBe('');
-  await button('Discard').click();
+  const { body } = await gatehouse.call('GET', '/api/users/carol', { token });
+  expect(body).toMatchObject({ firstName: 'Saved', lastName: 'Typed later' });
 });
 
-it('another user sees nothing of it, whether after a log-out or in the same page', async () => {
+it.each(['Edit key', 'Edit host', 'New parameter'])(
+  'keeps no secret in a draft (%s)',
+  async (opener) => {
+    await open('INTEGRATION', opener);
+    await fieldOf('confDescription').fill(TYPED);
+    await fieldOf('confValue').fill('a secret');
+    await fieldOf('secret').check();
+    const kept = await tab.page.evaluate(() => sessionStorage['gatehouse.drafts']);
+    await tab.page.reload();
+    await tab.page.getByText('A secret is not kept across a reload: enter it again.').waitFor();
+
+    expect(kept).toContain(TYPED);
+    expect(kept).not.toContain('a secret');
+    expect(kept).not.toContain('stored');
+    expect(await fieldOf('confDescription').inputValue()).toBe(TYPED);
+    expect(await fieldOf('confValue').inputValue()).toBe('');
+    await button('Discard').click();
+  },
+);
+
+it('shows a draft to no other user, after a log-out or in the same page', async () => {
   await open('users/carol');
   await fieldOf('firstName').fill(TYPED);
   await tab.page.route('**/api/users', (route) => route.fulfill({ status: 401, json: {} }));

@@ -284,30 +284,43 @@ it('a parameter is added, shown, edited and deleted where it stands', async () =
   expect(tab.faults).toEqual([]);
 });
 
+const makeParameters = (integration: object, names: readonly string[]) =>
+  Promise.all(
+    names.map(async (confName) => {
+      const body = { integration, confName, confValue: '1', secret: true };
+      return (await gatehouse.call('POST', '/api/utm-integration-confs', { token, body })).body;
+    }),
+  );
+const description = (name: string) =>
+  tab.page.locator(`tr:has([value=${name}]) [name=confDescription]`);
+const describeParameter = async (name: string, text: string) => {
+  await button(`Edit ${name}`).click();
+  await description(name).fill(text);
+};
+
 it('several parameters are saved at once, with a result for each', async () => {
   const { page } = tab;
-  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
-    token,
-    body: { name: 'Tap', shortName: 'tap', integrationType: 'API' },
-  });
-  const parameter = (confName: string) => ({ integration, confName, confValue: '1', secret: true });
-  const made = ['accepted', 'changed', 'refused'].map((name) =>
-    gatehouse.call('POST', '/api/utm-integration-confs', { token, body: parameter(name) }),
-  );
-  const [, { body: theirs } = { body: {} }] = await Promise.all(made);
+  const integration = await makeTap();
+  const [, theirs] = await makeParameters(integration, ['accepted', 'changed', 'refused']);
   await page.goto(`/console/integrations/${integration.id}`);
   const row = (name: string) => page.locator('.parameters tbody tr').filter({ hasText: name });
-  const edit = async (name: string, text: string) => {
-    await page.getByRole('button', { name: `Edit ${name}` }).click();
-    await page.locator(`tr:has([value=${name}]) [name=confDescription]`).fill(text);
-  };
-  await edit('accepted', 'Mine');
-  await edit('changed', 'Mine');
-  await edit('refused', 'x'.repeat(1001));
+  await describeParameter('accepted', 'Mine');
+  await describeParameter('changed', 'Mine');
+  await describeParameter('refused', 'x'.repeat(1001));
   const put = { ...theirs, confDescription: 'Theirs' };
   await gatehouse.call('PUT', '/api/utm-integration-confs', { token, body: put });
-  await page.getByRole('button', { name: 'Save 3 changes' }).press('Enter');
+  const released = Promise.withResolvers<void>();
+  await page.route('**/api/utm-integration-confs', async (route) => {
+    if (route.request().postDataJSON().confName === 'refused') await released.promise;
+    await route.continue();
+  });
+  // Its save is under way when all are saved.
+  await description('refused').press('Enter');
+  await page.getByRole('button', { name: 'Save 3 parameters' }).press('Enter');
+  await row('accepted').getByText('done').waitFor();
+  released.resolve();
   await page.getByText('1 of 3 done.').waitFor();
+  await page.unroute('**/api/utm-integration-confs');
 
   await row('accepted').getByText('done').waitFor();
   const alerts = page.locator('.parameters [role=alert]');
@@ -319,7 +332,7 @@ it('several parameters are saved at once, with a result for each', async () => {
     ]);
   await expect.poll(() => focusedText(tab)).toContain('Somebody else');
   await expectSound(tab, 'parameter-results');
-  await page.locator('tr:has([value=refused]) [name=confDescription]').fill('Shorter');
+  await description('refused').fill('Shorter');
   await page.getByRole('button', { name: 'Choose what to keep' }).click();
   await page.getByRole('button', { name: 'Save the chosen values' }).click();
   await page.locator('tr:has([value=refused]) [type=submit]').click();
@@ -332,6 +345,50 @@ it('several parameters are saved at once, with a result for each', async () => {
     'Mine',
     'Shorter',
   ]);
+});
+
+it('does not count a parameter as done whose change was discarded before its turn', async () => {
+  const { page } = tab;
+  const integration = await makeTap();
+  await makeParameters(integration, ['accepted', 'discarded']);
+  await page.goto(`/console/integrations/${integration.id}`);
+  await describeParameter('accepted', 'Mine');
+  await describeParameter('discarded', 'Mine');
+  const limited = page.waitForResponse((response) => response.status() === 429);
+  await page.route('**/api/utm-integration-confs', (route) =>
+    route.request().postDataJSON().confName === 'discarded'
+      ? route.fulfill({ status: 429, headers: { 'Retry-After': '2' }, json: {} })
+      : route.continue(),
+  );
+  await button('Save 2 parameters').click();
+  await limited;
+  const row = page.locator('tr:has([value=discarded])');
+  await row.getByRole('button', { name: 'Discard' }).click();
+  await page.getByText('1 of 2 done.').waitFor();
+  await page.unroute('**/api/utm-integration-confs');
+});
+
+it('compares a parameter on demand again after the own change was discarded', async () => {
+  const { page } = tab;
+  const integration = await makeTap();
+  const [made] = await makeParameters(integration, ['host']);
+  await page.goto(`/console/integrations/${integration.id}`);
+  const collide = async (text: string) => {
+    const body = { ...made, confDescription: text };
+    await gatehouse.call('PUT', '/api/utm-integration-confs', { token, body });
+    await description('host').fill('Mine');
+    await description('host').press('Enter');
+    await button('Choose what to keep').waitFor();
+  };
+  await button('Edit host').click();
+  await description('host').waitFor();
+  await collide('Theirs');
+  await button('Choose what to keep').click();
+  await inDialog('Discard my change').click();
+  await collide('Theirs again');
+  await tab.settle();
+
+  expect(await page.getByRole('dialog').count()).toBe(0);
 });
 
 it('a module gets a credential, whose secret is shown once, and is followed', async () => {
