@@ -5,7 +5,8 @@ import { isSameName, textOf } from '../form.ts';
 import { texts } from '../state.ts';
 import { fill } from '../text.ts';
 import { Dialog } from './dialog.tsx';
-import { Form, TextField } from './form.tsx';
+import { TextField } from './fields.tsx';
+import { Form } from './form.tsx';
 
 interface Properties {
   /** The verb with its object, as on the button that opens the dialog. */

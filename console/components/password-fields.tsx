@@ -1,5 +1,5 @@
 import { texts } from '../state.ts';
-import { TextField } from './form.tsx';
+import { TextField } from './fields.tsx';
 
 /** Tells a password manager whose password a form is about. */
 export const KnownLogin = ({ login }: { login: string | undefined }) => (

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
-import { Form, type Save, SelectField, TextField } from '../components/form.tsx';
+import { SelectField, TextField } from '../components/fields.tsx';
+import { Form, type Save } from '../components/form.tsx';
 import { CurrentPassword, KnownLogin, NewPassword } from '../components/password-fields.tsx';
 import { Screen } from '../components/screen.tsx';
 import { Sessions } from '../components/sessions.tsx';

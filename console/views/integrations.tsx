@@ -1,8 +1,9 @@
 import type { Integration, IntegrationType } from '../api/generated/types.gen.ts';
 import type { Problem } from '../api/request.ts';
 import { DataList } from '../components/data-list.tsx';
+import { CheckField, SelectField, TextField } from '../components/fields.tsx';
 import type { Filter } from '../components/filters.tsx';
-import { CheckField, Form, SelectField, TextField } from '../components/form.tsx';
+import { Form } from '../components/form.tsx';
 import { Badge, Icon } from '../components/icon.tsx';
 import { Screen } from '../components/screen.tsx';
 import type { Column } from '../components/table.tsx';

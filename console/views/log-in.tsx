@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
-import { CheckField, Form, TextField } from '../components/form.tsx';
+import { CheckField, TextField } from '../components/fields.tsx';
+import { Form } from '../components/form.tsx';
 import { Mark } from '../components/icon.tsx';
 import { Screen } from '../components/screen.tsx';
 import { nameOf, textOf } from '../form.ts';

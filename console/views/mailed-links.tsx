@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Form, TextField } from '../components/form.tsx';
+import { TextField } from '../components/fields.tsx';
+import { Form } from '../components/form.tsx';
 import { KnownLogin, NewPassword } from '../components/password-fields.tsx';
 import { Screen } from '../components/screen.tsx';
 import { textOf } from '../form.ts';

@@ -1,19 +1,24 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Parameter } from '../api/generated/types.gen.ts';
-import { type Problem, type Success, waitFor } from '../api/request.ts';
+import { type Problem, waitFor } from '../api/request.ts';
 import { type Outcome, type Result, runAll } from '../bulk.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { Conflict } from '../components/conflict.tsx';
-import { useEditing } from '../components/editing.ts';
-import { CheckField, Form, type Submit, TextField } from '../components/form.tsx';
+import { Form, type Submit } from '../components/form.tsx';
 import { Badge } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { draftOf } from '../drafts.ts';
-import { nameOf, textOf } from '../form.ts';
 import { notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
+import {
+  EditParameter,
+  fieldsOf,
+  formOf,
+  NEW,
+  ParameterFormFields,
+  secretsOf,
+} from './parameter-form.tsx';
 
 /** An integration has at most 90 parameters. */
 const ALL = 100;
@@ -57,11 +62,11 @@ interface TableProperties {
 function ParameterTable({ parameters, onChanged }: TableProperties) {
   const t = texts();
   const table = useRef<HTMLTableElement>(null);
-  const { edited, results, rounds, edit, saveAll, saved, forget } = useRows(onChanged);
+  const { edited, results, runs, register, saveAll, saved, forget } = useSaveAll(onChanged);
   const ids = [...results.keys()];
   const done = ids.filter((id) => results.get(id) === 'done');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: leads to what was refused in a round.
-  useEffect(() => table.current?.querySelector<HTMLElement>('[role=alert]')?.focus(), [rounds]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: leads to what was refused in a run.
+  useEffect(() => table.current?.querySelector<HTMLElement>('[role=alert]')?.focus(), [runs]);
   return (
     <>
       <table class="parameters" ref={table}>
@@ -81,7 +86,7 @@ function ParameterTable({ parameters, onChanged }: TableProperties) {
               parameter={parameter}
               isSaved={results.get(parameter.id) === 'done'}
               onOpen={forget}
-              onEdited={edit}
+              registerSubmit={register}
               onChanged={saved}
             />
           ))}
@@ -102,12 +107,12 @@ function ParameterTable({ parameters, onChanged }: TableProperties) {
 }
 
 /** Saves the edited rows together, with a result for each. */
-function useRows(onChanged: () => void) {
+function useSaveAll(onChanged: () => void) {
   const [edited, setEdited] = useState<ReadonlyMap<number, Submit>>(new Map());
   const [results, setResults] = useState<ReadonlyMap<number, Result>>(new Map());
-  const [rounds, setRounds] = useState(0);
+  const [runs, setRuns] = useState(0);
   const running = useRef(false);
-  const edit = (id: number, submit: Submit) => {
+  const register = (id: number, submit: Submit) => {
     setEdited((before) => new Map([...before, [id, submit]]));
     return () => setEdited((before) => new Map([...before].filter(([other]) => other !== id)));
   };
@@ -126,7 +131,7 @@ function useRows(onChanged: () => void) {
       wait: waitFor,
     });
     running.current = false;
-    setRounds(rounds + 1);
+    setRuns(runs + 1);
     // Each row says it for itself.
     notice.value = '';
     onChanged();
@@ -138,21 +143,18 @@ function useRows(onChanged: () => void) {
     forget();
     onChanged();
   };
-  return { edited, results, rounds, edit, saveAll, saved, forget };
+  return { edited, results, runs, register, saveAll, saved, forget };
 }
-
-/** Names the form of a parameter, and is the target of its audit events. */
-const formOf = (id: number): string => `parameter/${id}`;
 
 interface RowProperties {
   readonly parameter: Parameter;
   readonly isSaved: boolean;
   readonly onOpen: () => void;
-  readonly onEdited: (id: number, submit: Submit) => () => void;
+  readonly registerSubmit: (id: number, submit: Submit) => () => void;
   readonly onChanged: () => void;
 }
 
-function Row({ parameter, isSaved, onOpen, onEdited, onChanged }: RowProperties) {
+function Row({ parameter, isSaved, onOpen, registerSubmit, onChanged }: RowProperties) {
   const t = texts();
   const { id, confName: name, confValue, confDescription, secret = false } = parameter;
   const [isOpen, setOpen] = useState(() => draftOf(formOf(id)) !== undefined);
@@ -174,7 +176,7 @@ function Row({ parameter, isSaved, onOpen, onEdited, onChanged }: RowProperties)
         <td colSpan={4}>
           <EditParameter
             id={id}
-            onEdited={(submit) => onEdited(id, submit)}
+            registerSubmit={(submit) => registerSubmit(id, submit)}
             onClose={() => setOpen(false)}
             onSaved={onChanged}
           />
@@ -215,164 +217,6 @@ function Row({ parameter, isSaved, onOpen, onEdited, onChanged }: RowProperties)
     </tr>
   );
 }
-
-interface ParameterFields extends Readonly<Record<string, unknown>> {
-  readonly confName: string;
-  readonly confValue: string;
-  readonly confDescription: string;
-  readonly secret: boolean;
-}
-
-/** What the form shows of a value. Of a secret nothing: a mask would be edited by mistake. */
-const shownValue = (parameter?: Parameter): string =>
-  parameter && !parameter.secret ? parameter.confValue : '';
-
-const fieldsOf = (values: FormData): ParameterFields => ({
-  confName: nameOf(values, 'confName'),
-  // A form has other line breaks than its text area.
-  confValue: textOf(values, 'confValue').replace(/\r\n?/g, '\n'),
-  confDescription: textOf(values, 'confDescription'),
-  secret: values.has('secret'),
-});
-
-/** The value of a secret, also one that becomes or was one. */
-const secretsOf = (values: FormData, parameter?: Parameter): readonly string[] =>
-  parameter?.secret || values.has('secret') ? ['confValue'] : [];
-
-interface EditProperties {
-  readonly id: number;
-  readonly onEdited: (submit: Submit) => () => void;
-  readonly onClose: () => void;
-  readonly onSaved: () => void;
-}
-
-/** Loads the parameter again, because a list has no ETag to save it with. */
-function EditParameter({ id, ...others }: EditProperties) {
-  const { answer, reload } = useLoad('', () =>
-    send('GET /api/utm-integration-confs/{id}', { path: { id } }),
-  );
-  if (!answer) return <Waiting />;
-  if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
-  return <ParameterForm loaded={answer} {...others} />;
-}
-
-interface FormProperties extends Omit<EditProperties, 'id'> {
-  readonly loaded: Success<Parameter>;
-}
-
-function ParameterForm({ loaded, onEdited, onClose, onSaved }: FormProperties) {
-  const t = texts();
-  const [comparing, setComparing] = useState(false);
-  const { id, integration } = loaded.data;
-  const editing = useEditing<Parameter, ParameterFields>({
-    labels: {
-      confName: t.name,
-      confValue: t.value,
-      confDescription: t.description,
-      secret: t.secret,
-    },
-    form: formOf(id),
-    loaded,
-    put: (fields, { etag: ifMatch }) =>
-      send(
-        'PUT /api/utm-integration-confs',
-        { body: { ...fields, id, integration: { id: integration.id } } },
-        { ifMatch },
-      ),
-    get: () => send('GET /api/utm-integration-confs/{id}', { path: { id } }),
-    onSaved: () => {
-      onSaved();
-      onClose();
-    },
-  });
-  const { current, conflict, draft, formKey } = editing;
-  return (
-    <>
-      <Form
-        key={formKey}
-        submit={t.save}
-        onSave={(values, edited) => editing.save(fieldsOf(values), edited)}
-        onEdited={onEdited}
-        onClose={onClose}
-        draft={{ ...draft, secrets: (values) => secretsOf(values, current.data) }}
-        others={
-          conflict && (
-            <button type="button" onClick={() => setComparing(true)}>
-              {t.compare}
-            </button>
-          )
-        }
-      >
-        <ParameterFormFields parameter={current.data} />
-      </Form>
-      {/* Not at once: several rows that are saved together can have one each. */}
-      {comparing && (
-        <Conflict
-          editing={{
-            ...editing,
-            close: () => setComparing(false),
-            discard: () => {
-              setComparing(false);
-              editing.discard();
-            },
-          }}
-          target={formOf(id)}
-          show={(field, value) =>
-            field === 'secret' ? (value ? t.yes : t.no) : String(value || '–')
-          }
-        />
-      )}
-    </>
-  );
-}
-
-/**
- * After a reload several can be open, and none takes the focus. In a row, limits are told where
- * they are exceeded.
- */
-function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
-  const t = texts();
-  const keptHint = parameter?.secret ? t.secretKept : undefined;
-  const [isRestored] = useState(() => draftOf(parameter ? formOf(parameter.id) : NEW));
-  return (
-    <div class="pairs">
-      <TextField
-        name="confName"
-        label={t.name}
-        hint={parameter ? undefined : t.nameLimit}
-        value={parameter?.confName}
-        verbatim
-        focused={!parameter && !isRestored}
-      />
-      <TextField
-        name="confValue"
-        label={t.value}
-        hint={parameter ? keptHint : t.valueLimit}
-        value={shownValue(parameter)}
-        optional={parameter?.secret ?? false}
-        lines={1}
-        verbatim
-        focused={!!parameter && !isRestored}
-      />
-      <TextField
-        name="confDescription"
-        label={t.description}
-        hint={parameter ? undefined : t.descriptionLimit}
-        value={parameter?.confDescription}
-        optional
-      />
-      <CheckField
-        name="secret"
-        label={t.secret}
-        hint={parameter ? undefined : t.secretHint}
-        checked={parameter?.secret ?? false}
-      />
-    </div>
-  );
-}
-
-/** Names the form of a new parameter. */
-const NEW = 'new-parameter';
 
 interface NewProperties {
   readonly integrationId: number;

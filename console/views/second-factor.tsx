@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { RequestSecondFactorResponse } from '../api/generated/types.gen.ts';
 import type { Problem } from '../api/request.ts';
-import { Form, TextField } from '../components/form.tsx';
+import { TextField } from '../components/fields.tsx';
+import { Form } from '../components/form.tsx';
 import { Copy } from '../components/parts.tsx';
 import { CurrentPassword } from '../components/password-fields.tsx';
 import { textOf } from '../form.ts';

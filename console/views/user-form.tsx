@@ -1,5 +1,6 @@
 import type { Role, User } from '../api/generated/types.gen.ts';
-import { ChecksField, SelectField, TextField } from '../components/form.tsx';
+import type { Editing } from '../components/editing.ts';
+import { ChecksField, SelectField, TextField } from '../components/fields.tsx';
 import { nameOf, textOf } from '../form.ts';
 import { texts } from '../state.ts';
 import { languageOptions } from './language-options.ts';
@@ -13,6 +14,8 @@ export interface UserFields extends Readonly<Record<string, unknown>> {
   readonly langKey: string;
   readonly authorities: Role[];
 }
+
+export type EditingUser = Editing<User, UserFields>;
 
 export const userFieldsOf = (values: FormData): UserFields => ({
   login: nameOf(values, 'login'),

@@ -124,7 +124,7 @@ it.each([
   ['user-form.tsx', UpdateUser],
   ['account.tsx', UpdateAccount],
   ['integrations.tsx', CreateIntegration],
-  ['parameters.tsx', CreateParameter],
+  ['parameter-form.tsx', CreateParameter],
 ])('%s has a control for every field', (view, { body }) => {
   const source = readFileSync(join(import.meta.dirname, '../../console/views', view), 'utf8');
 

@@ -363,9 +363,14 @@ it('does not count a parameter as done whose change was discarded before its tur
   await button('Save 2 parameters').click();
   await limited;
   const row = page.locator('tr:has([value=discarded])');
+  // The list is loaded again at the end.
+  const ended = page.waitForResponse(/utm-integration-confs\?integrationId/);
   await row.getByRole('button', { name: 'Discard' }).click();
-  await page.getByText('1 of 2 done.').waitFor();
+  await ended;
+  await tab.settle();
   await page.unroute('**/api/utm-integration-confs');
+
+  expect(await page.getByText(/of 2 done/).innerText()).toBe('1 of 2 done.');
 });
 
 it('compares a parameter on demand again after the own change was discarded', async () => {

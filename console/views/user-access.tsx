@@ -1,0 +1,153 @@
+import type { User } from '../api/generated/types.gen.ts';
+import type { Success } from '../api/request.ts';
+import { Confirm } from '../components/confirm.tsx';
+import { Badge } from '../components/icon.tsx';
+import { useLoad } from '../components/load.ts';
+import { Time } from '../components/parts.tsx';
+import { Alert } from '../components/problem.tsx';
+import { Sessions, useEnding } from '../components/sessions.tsx';
+import { account, notice, send, texts } from '../state.ts';
+import { DAY_MS, fill } from '../text.ts';
+import { FactorBadge, StateBadge } from './user-badges.tsx';
+import type { EditingUser } from './user-form.tsx';
+
+/** The audit trail records only the first rejection, so it cannot tell when the wait ends. */
+function ThrottledLogin({ id }: Pick<User, 'id'>) {
+  const t = texts();
+  const { answer } = useLoad(String(id), () =>
+    send('GET /api/audits', {
+      query: {
+        'target.equals': `user/${id}`,
+        'action.in': 'login.throttled,session.started,password.changed,password.reset',
+        size: 1,
+      },
+    }),
+  );
+  const [latest] = answer?.ok ? answer.data : [];
+  if (latest?.action !== 'login.throttled') return null;
+  if (Date.now() - Date.parse(latest.time) > DAY_MS) return null;
+  return (
+    <p>
+      <Badge tone="warning" icon="alert" text={t.loginThrottled} /> <Time instant={latest.time} />
+      <span class="hint">{t.loginThrottledText}</span>
+    </p>
+  );
+}
+
+interface ActivationProperties {
+  readonly editing: EditingUser;
+  readonly onSessionsEnded: () => void;
+}
+
+export function Activation({ editing, onSessionsEnded }: ActivationProperties) {
+  const t = texts();
+  const { current, setCurrent } = editing;
+  const { login, email, activated, lastLogin, state, invitedUntil } = current.data;
+  const ending = useEnding(onSessionsEnded);
+  const endAll = () => send('POST /api/users/{login}/end-sessions', { path: { login } });
+  const invite = async () => {
+    const answer = await send('POST /api/users/{login}/invite', { path: { login } });
+    if (!answer.ok) return answer.problem;
+    notice.value = fill(t.invitedAgain, { email });
+    return undefined;
+  };
+  const put = ({ data: { id, login, email }, etag }: Success<User>) =>
+    send(
+      'PUT /api/users',
+      { body: { id, login, email, activated: !activated } },
+      { ifMatch: etag },
+    );
+  const change = async () => {
+    const answer = await put(current);
+    if (answer.ok) setCurrent(answer);
+    else return answer.problem.status === 412 ? changeAfterOther() : answer.problem;
+    return undefined;
+  };
+  // The form still shows what was read first, so it keeps that ETag: saving it then asks.
+  const changeAfterOther = async () => {
+    const theirs = await send('GET /api/users/{login}', { path: { login } });
+    if (!theirs.ok) return theirs.problem;
+    const isDone = theirs.data.activated !== activated;
+    const answer = isDone ? theirs : await put(theirs);
+    if (!answer.ok) return answer.problem;
+    setCurrent({ ...current, data: { ...current.data, activated: !activated } });
+    notice.value = t.conflictUnknown;
+    return undefined;
+  };
+  return (
+    <section class="card">
+      <h2>{t.state}</h2>
+      <p>
+        <StateBadge user={current.data} />
+      </p>
+      <ThrottledLogin id={current.data.id} />
+      <dl>
+        <dt>{t.lastLogin}</dt>
+        <dd>
+          <Time instant={lastLogin} />
+        </dd>
+      </dl>
+      {invitedUntil && (
+        <p>
+          {t.invitedUntil} <Time instant={invitedUntil} />
+        </p>
+      )}
+      <div class="actions">
+        {(state === 'invited' || state === 'invitationExpired') && (
+          <Confirm action={t.inviteAgain} onConfirm={invite}>
+            <p>{fill(t.inviteAgainText, { email })}</p>
+          </Confirm>
+        )}
+        <Confirm action={fill(activated ? t.deactivate : t.activate, { login })} onConfirm={change}>
+          {activated && <p>{t.deactivateText}</p>}
+        </Confirm>
+        <button type="button" onClick={() => void ending.end(endAll)}>
+          {fill(t.endAll, { login })}
+        </button>
+      </div>
+      {ending.problem && <Alert problem={ending.problem} />}
+    </section>
+  );
+}
+
+export function UserSessions({ login }: { login: string }) {
+  const t = texts();
+  return (
+    <section class="card">
+      <h2>{t.sessions}</h2>
+      <Sessions
+        load={() => send('GET /api/users/{login}/sessions', { path: { login } })}
+        end={(series) =>
+          send('POST /api/users/{login}/sessions/{series}/end', { path: { login, series } })
+        }
+      />
+    </section>
+  );
+}
+
+export function Factor({ editing }: { editing: EditingUser }) {
+  const t = texts();
+  const { current, setCurrent } = editing;
+  const { login, secondFactor = false } = current.data;
+  const isOwn = login === account.value?.login;
+  const remove = async () => {
+    const answer = await send('POST /api/users/{login}/second-factor/remove', { path: { login } });
+    if (!answer.ok) return answer.problem;
+    notice.value = t.factorRemoved;
+    setCurrent({ ...current, data: { ...current.data, secondFactor: false } });
+    return undefined;
+  };
+  return (
+    <section class="card">
+      <h2>{t.secondFactor}</h2>
+      <p>
+        <FactorBadge on={secondFactor} />
+      </p>
+      {secondFactor && !isOwn && (
+        <Confirm action={fill(t.removeFactor, { login })} onConfirm={remove} danger>
+          <p>{t.removeFactorText}</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
