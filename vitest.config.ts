@@ -22,7 +22,7 @@ delete process.env.AWS_PROFILE;
 // mix two in every run.
 const ONE_VERSION_TESTS = process.env.RELEASE
   ? [
-      'test/api/{call-budgets,ended-tokens,format,head,list-costs}.test.ts',
+      'test/api/{call-budgets,ended-sessions,format,head,list-costs}.test.ts',
       'test/api/{audit-log,cross-site,edge,mixed-versions}.test.ts',
       'test/api/{password-policy,second-factor-required}.test.ts',
     ]

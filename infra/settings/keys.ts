@@ -152,8 +152,8 @@ export const keySettings = {
     false,
   ),
   deletionEndsSessions: flag(
-    'Whether the deletion of a user ends their sessions at once. Without it, their tokens can ' +
-      'read what requires no role until they expire.',
+    'Whether the deletion of a user ends their sessions at once. Without it, the latest 50 can ' +
+      'read what requires no role until their tokens expire.',
     false,
   ),
 };

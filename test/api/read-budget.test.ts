@@ -23,7 +23,9 @@ const intercept: Interceptor = async (call, forward) => {
   const isOverhead = actionsOf(call).every(({ pk }) =>
     /^(JWKS|FORMAT|TOTAL|READS#|CHANGES#)/.test(String(pk)),
   );
-  const isCaller = actionsOf(call).every(({ pk }) => /^(USER|SESSION#.*)$/.test(String(pk)));
+  const isCaller =
+    call.operation === 'BatchGetItem' &&
+    actionsOf(call).some(({ pk }) => String(pk).startsWith('SESSION#'));
   if (call.functionName && !isOverhead && !isCaller) units += readUnits;
   if (call.operation === 'Decrypt') decryptions++;
   return response;

@@ -139,10 +139,11 @@ describe('the sessions of an account', () => {
   it('are ended by their own account only, whatever series is given', async () => {
     const [, own] = await loggedIn('nosy', 1);
     const [, foreign] = await loggedIn('target', 1);
-    const path = `/api/account/sessions/${seriesOf(foreign as string)}/end`;
+    const series = seriesOf(foreign as string);
 
-    expect((await call('POST', path, own as string)).status).toBe(404);
-    expect(await statusOf(foreign as string)).toBe(200);
+    const { status } = await call('POST', `/api/account/sessions/${series}/end`, own as string);
+
+    expect([status, await statusOf(foreign as string)]).toEqual([404, 200]);
   });
 
   it('end with the deletion of the account if they are the oldest of many', async () => {

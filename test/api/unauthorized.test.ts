@@ -16,9 +16,8 @@ import { type Loss, makeTokensOfLost, openSetup, type Setup } from '../support/i
  * including the sequences of ids, and call no KMS key.
  *
  * Covered: no token; each role that does not suffice; a token whose session has ended, or whose
- * user has been demoted, deactivated, deleted, replaced under the same id (after a restore), or
- * given another password since. What a contract requires is in the table of roles in docs/api.md,
- * where a change shows.
+ * user has been demoted, deactivated, deleted, or given another password since. What a contract
+ * requires is in the table of roles in docs/api.md, where a change shows.
  *
  * Not covered: malformed, foreign and expired tokens (authentication.test.ts); a right that is lost
  * between load and commit (test/interleavings); the public endpoints, which anyone may call.
@@ -60,10 +59,10 @@ const itemsBesidesCounts = async () =>
  * The status for a token whose user has suffered this loss; undefined where the request is served.
  */
 function rejectionOf({ route, access }: ExampleRequest, loss: Loss): 401 | 403 | undefined {
-  // Ended tokens can be given back.
+  // Logging out succeeds as well when the session has ended.
   if (access === 'issued-token') return undefined;
   if (loss === 'demoted') return typeof access === 'string' ? undefined : 403;
-  // What requires no role stays readable for the tokens of a deleted account.
+  // The session of a deleted user can still read what requires no role.
   const isReadable = access === 'authenticated' && !route.includes('/api/account');
   return loss === 'deleted' && isReadable ? undefined : 401;
 }
@@ -96,7 +95,7 @@ describe.each(PROTECTED)('$route', (example) => {
 
   it('admits every sufficient role', async () => {
     const kept = losses.filter((loss) => rejectionOf(example, loss) === undefined);
-    // It ends the tokens with which it is called.
+    // A log-out ends the session with which it is called.
     const admittedTokens = example.access === 'issued-token' ? await makeTokens() : tokens;
     for (const caller of [...admitted, ...kept]) {
       const { request } = await example.prepare(setup);

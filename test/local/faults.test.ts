@@ -41,12 +41,14 @@ describe('a fault', () => {
   const first = { operation: 'TransactWriteItems', nth: 1 } as const;
 
   it.each([
-    ['conflict', { status: 200, transactions: 1, done: true }],
-    ['error-after', { status: 200, transactions: 2, done: true }],
-    ['lost', { status: 200, transactions: 2, done: true }],
-    ['kill', { status: 500, transactions: 1, done: true }],
-  ] as const)('%s affects only the call that its rule names', async (fault, outcome) => {
-    expect(await rename(`By ${fault}`, { ...first, fault })).toEqual(outcome);
+    [200, 1, ['conflict', 'throttle', 'error-before', 'reset']],
+    [200, 2, ['error-after', 'lost', 'half', 'late']],
+    [500, 1, ['kill']],
+  ] as const)('gives %i and %i transactions, all at the named call: %j', async (...row) => {
+    const [status, transactions, faultNames] = row;
+    const outcome = { status, transactions, done: true };
+    for (const fault of faultNames)
+      expect(await rename(`By ${fault}`, { ...first, fault }), fault).toEqual(outcome);
   });
 
   it('slow delays a call before it is made', async () => {
@@ -116,6 +118,20 @@ describe('a fault rule', () => {
   });
 
   it.each([
+    [{}, ['TransactionConflict', 'None']],
+    [{ item: 'B/*' }, ['None', 'TransactionConflict']],
+  ])('causes a conflict on the item that it names, or on the first: %j', async (rule, codes) => {
+    const rules: Rule[] = [{ fault: 'conflict', ...rule }];
+    const input = transaction('', { Put: put('A') }, { Put: put('B') });
+
+    const single = await responseTo(rules, { operation: 'PutItem', input: put('B') });
+    const { body } = await responseTo(rules, { operation: 'TransactWriteItems', input });
+
+    expect(body).toMatchObject({ CancellationReasons: codes.map((Code) => ({ Code })) });
+    expect(errorOf(single)).toBe('TransactionConflictException');
+  });
+
+  it.each([
     [[{ fault: 'fire' }], /0\.fault/],
     [[{ fault: 'lost', nht: 2 }], /0\.nht/],
     [[{ fault: 'lost', operation: 'GetItems' }], /0\.operation/],
@@ -125,10 +141,8 @@ describe('a fault rule', () => {
   });
 
   it('is rejected when it names a function that the stack does not have', () => {
-    const rules = ['GET /api/users', 'GET /nope'].map((name) => ({
-      function: name,
-      fault: 'lost',
-    }));
+    const names = ['GET /api/users', 'GET /nope'];
+    const rules = names.map((name) => ({ function: name, fault: 'lost' }));
 
     expect(() => openFaults().inject(rules, ['GET /api/users'])).toThrow(
       /^1\.function: There is no function GET \/nope: /,
@@ -142,10 +156,7 @@ const OK: AwsResponse = { status: 200, body: {} };
 const succeed = async () => OK;
 
 const item = (pk: string) => ({ TableName: 'house', Key: { pk: { S: pk }, sk: { S: '1' } } });
-const put = (pk: string) => ({
-  TableName: 'house',
-  Item: { pk: { S: pk }, sk: { S: '1' }, n: { N: '7' } },
-});
+const put = (pk: string) => ({ TableName: 'house', Item: { ...item(pk).Key, n: { N: '7' } } });
 const transaction = (token: string, ...actions: object[]) => ({
   ClientRequestToken: token,
   TransactItems: actions,
@@ -182,15 +193,21 @@ describe('while a transaction is in progress', () => {
     const response = await pass('TransactWriteItems', transaction('second', ...actions), forward);
 
     const codes = ['None', 'TransactionConflict', 'None'];
+    expect(response.status).toBe(400);
     expect(response.body).toMatchObject({ CancellationReasons: codes.map((Code) => ({ Code })) });
     expect(forward).not.toHaveBeenCalled();
+    // Its other items are not held; the items of the first transaction still are.
+    expect(await pass('UpdateItem', item('X'), succeed)).toBe(OK);
+    expect(errorOf(await pass('UpdateItem', item(pk), succeed))).toMatch(/^TransactionConflict/);
   });
 
   it.each([
     ['PutItem', put('B')],
     ['UpdateItem', item('A')],
   ])('a single %s on one of its items fails', async (operation, input) => {
-    expect(errorOf(await pass(operation, input, succeed))).toBe('TransactionConflictException');
+    const response = await pass(operation, input, succeed);
+
+    expect([response.status, errorOf(response)]).toEqual([400, 'TransactionConflictException']);
   });
 
   it.each([
@@ -211,10 +228,6 @@ it.each([
 ])('a transaction that %s releases its items', async (_, outcome) => {
   await finish(outcome);
 
-  const next = await pass(
-    'TransactWriteItems',
-    transaction('second', { ConditionCheck: item('A') }),
-    succeed,
-  );
-  expect(next).toBe(OK);
+  const next = transaction('second', { ConditionCheck: item('A') });
+  expect(await pass('TransactWriteItems', next, succeed)).toBe(OK);
 });

@@ -20,6 +20,7 @@ type Invoke = Parameters<typeof startGateway>[2];
 let api: Api;
 let invoke: Invoke;
 let invoked: string[];
+let errors: string[];
 let gateway: Awaited<ReturnType<typeof startGateway>>;
 
 const echo: Invoke = async (_, event) => ({
@@ -36,7 +37,7 @@ beforeAll(async () => {
       invoked.push(name);
       return invoke(name, ...rest);
     },
-    () => undefined,
+    (error) => errors.push(error),
   );
 });
 afterAll(() => gateway.stop(0));
@@ -44,7 +45,7 @@ afterAll(() => gateway.stop(0));
 beforeEach(() => {
   api = { routes: ROUTES, cors: undefined };
   invoke = echo;
-  invoked = [];
+  [invoked, errors] = [[], []];
 });
 
 interface RawResponse {
@@ -63,21 +64,15 @@ function send(
   const { hostname, port } = new URL(gateway.url);
   return new Promise((resolve, reject) => {
     const length = body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(body))];
-    const rawHeaders = [
-      ...(headers.includes('Host') ? [] : ['Host', 'localhost:4200']),
-      ...length,
-      ...headers,
-    ];
+    const host = headers.includes('Host') ? [] : ['Host', 'localhost:4200'];
+    const rawHeaders = [...host, ...length, ...headers];
     const outgoing = request(
       { hostname, port, method, path, headers: rawHeaders as never },
       async (incoming) => {
         const chunks: Buffer[] = [];
         for await (const chunk of incoming) chunks.push(chunk);
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: incoming.headers,
-          text: Buffer.concat(chunks).toString(),
-        });
+        const { statusCode: status = 0, headers } = incoming;
+        resolve({ status, headers, text: Buffer.concat(chunks).toString() });
       },
     );
     outgoing.on('error', reject);
@@ -94,12 +89,8 @@ async function eventOf(...request: Parameters<typeof send>): Promise<APIGatewayP
 describe('the event for a function', () => {
   it('has payload format version 2.0', async () => {
     const path = '/things/a%252Fb%20c/parts/%2541+%2B?q=%20x&empty&plus=a+b?';
-    const event = await eventOf('GET', path, [
-      'User-Agent',
-      'tester/1',
-      'X-Forwarded-For',
-      '203.0.113.7',
-    ]);
+    const headers = ['User-Agent', 'tester/1', 'X-Forwarded-For', '203.0.113.7'];
+    const event = await eventOf('GET', path, headers);
 
     expect(event).toEqual({
       version: '2.0',
@@ -124,22 +115,33 @@ describe('the event for a function', () => {
     });
   });
 
-  it('joins repeated headers and query values, and has header names in lower case', async () => {
-    const headers = ['X-Some', 'a', 'x-sOME', 'b'];
+  it('has a unique request id, which the response carries too', async () => {
+    const responses = [await send('GET', '/things/1'), await send('GET', '/things/1')];
+
+    const ids = responses.map(({ text }) => JSON.parse(text).requestContext.requestId);
+    expect(responses.map(({ headers }) => headers['apigw-requestid'])).toEqual(ids);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it('joins repeated headers and query values, and lists cookies separately', async () => {
+    const headers = ['X-Some', 'a', 'x-sOME', 'b', 'Cookie', 'a=1; b=2;c=x=y'];
 
     const event = await eventOf('GET', '/things/1?tag=a&tag=b%2Cc&Tag=d&tag=', headers);
 
     expect(event.headers).toMatchObject({ 'x-some': 'a,b' });
+    expect(event.headers).not.toHaveProperty('cookie');
+    expect(event.cookies).toEqual(['a=1', 'b=2', 'c=x=y']);
     expect(event.queryStringParameters).toEqual({ tag: 'a,b,c,', Tag: 'd' });
   });
 
-  it.each([
+  it.each<[string, boolean, BufferEncoding?]>([
     ['application/json;charset=UTF-8', false],
     ['text/plain', false],
+    ['text/plain', true, 'latin1'],
     ['application/x-www-form-urlencoded', true],
     ['image/png', true],
-  ])('has isBase64Encoded for a body of %s: %j', async (type, isBase64Encoded) => {
-    const body = Buffer.from('{"a":"é"}');
+  ])('has isBase64Encoded for a body of %s: %j %s', async (type, isBase64Encoded, encoding) => {
+    const body = Buffer.from('{"a":"é"}', encoding);
 
     const event = await eventOf('POST', '/things', ['Content-Type', type], body);
 
@@ -236,6 +238,21 @@ describe('CORS', () => {
   const corsHeaders = ({ headers }: RawResponse) =>
     Object.keys(headers).filter((name) => name.startsWith('access-control'));
 
+  it('lets an allowed origin read errors; only the log has what a function throws', async () => {
+    api = { routes: ROUTES, cors };
+    invoke = async () => Promise.reject(new Error('a secret of the function'));
+    const from = ['Origin', 'https://console.example'];
+
+    const responses = [await send('GET', '/nothing', from), await send('GET', '/things/1', from)];
+
+    const [missing, failed] = ['{"message":"Not Found"}', '{"message":"Internal Server Error"}'];
+    expect(responses).toMatchObject([
+      { status: 404, text: missing, headers: { 'access-control-allow-origin': from[1] } },
+      { status: 500, text: failed, headers: { 'access-control-allow-origin': from[1] } },
+    ]);
+    expect(errors).toEqual(['a secret of the function']);
+  });
+
   it('sends no CORS headers to another origin or without a configuration', async () => {
     api = { routes: ROUTES, cors };
     const foreign = [
@@ -253,6 +270,8 @@ describe('CORS', () => {
 
 it.each([
   ['evil.example', 403],
+  ['127.0.0.1.evil.example', 403],
+  ['', 403],
   ['192.168.1.7:9000', 200],
   ['[::1]:9000', 200],
   ['app.localhost:9000', 200],

@@ -9,7 +9,11 @@ const KEYS = 'dynamodb:LeadingKeys';
 const ATTRIBUTES = 'dynamodb:Attributes';
 const VIA = 'kms:ViaService';
 const FROM = 'ses:FromAddress';
+const both = (from: string) => ({ [VIA]: 'a', [FROM]: from });
+const parts = (...names: string[]) =>
+  Object.fromEntries(names.map((name) => [`kms:EncryptionContext:${name}`, 'a']));
 const GET = { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: TABLE };
+const OTHER = { ...GET, Resource: `${TABLE}2` };
 
 const policy = (...Statement: object[]) => readPolicy([{ Statement }]);
 const requestWith = (fields: Partial<AccessRequest> = {}): AccessRequest => ({
@@ -25,6 +29,7 @@ describe('allow (reference_policies_evaluation-logic)', () => {
   it.each([
     ['an empty policy allows nothing', [], false],
     ['a matching statement, also with a Sid, allows', [{ ...GET, Sid: 'Read' }], true],
+    ['statements do not combine', [{ ...GET, Action: 'a:B' }, OTHER], false],
     ['the last of several statements can allow', [{ ...GET, Action: 'a:B' }, GET], true],
     [
       'one matching action and resource of several are enough',
@@ -56,6 +61,8 @@ describe('conditions (reference_policies_elements_condition_operators)', () => {
   it.each([
     ['StringEquals', 'a', 'a', true],
     ['StringEquals', 'a', 'A', false],
+    ['StringEquals', 'a', 'ab', false],
+    ['StringEquals', 'b', 'ab', false],
     ['StringEquals', ['a', 'b'], 'b', true],
     ['StringEquals', ['a', 'b'], 'c', false],
     ['StringEquals', 'a', undefined, false],
@@ -78,11 +85,13 @@ describe('conditions (reference_policies_elements_condition_operators)', () => {
       { [VIA]: 'a', [FROM]: 'x' },
       false,
     ],
+    ['all of several keys must match', { StringEquals: both('x') }, both('y'), false],
     ['an empty condition is met', {}, {}, true],
+    ['no other encryption context matches', { StringEquals: parts('a') }, parts('b'), false],
     [
-      'an encryption context is matched by the name of each part',
-      { StringEquals: { 'kms:EncryptionContext:service': 'a' } },
-      { 'kms:EncryptionContext:service': 'a', 'kms:EncryptionContext:other': 'b' },
+      'a part of an encryption context matches',
+      { StringEquals: parts('a') },
+      parts('a', 'b'),
       true,
     ],
   ])('%s', (_, Condition, context, expected) => {
@@ -102,6 +111,10 @@ describe('a condition on partition keys', () => {
     ['ForAllValues', all, 'ADMINS', false],
     ['ForAllValues', all, '', false],
     ['ForAllValues with Null: false', present, undefined, false],
+    ['ForAllValues', all, 'USERS', false],
+    ['ForAllValues', all, 'xLOGIN#bob', false],
+    ['ForAllValues with Null: false', present, 'USER', true],
+    ['ForAnyValue', any, 'USER', true],
     ['ForAnyValue', any, 'CONF', false],
     ['ForAnyValue', any, undefined, false],
     ['ForAllValues', like, 'a^$|+()[]{}\\.b', true],
@@ -164,4 +177,19 @@ describe('a policy that the local cloud does not support', () => {
     expect(read).toThrow('The local cloud does not support');
     expect(read).toThrow(name);
   });
+});
+
+it('a grant is one action on one resource for one partition key, or for all', () => {
+  const Condition = { 'ForAllValues:StringLike': { [KEYS]: ['USER', 'LOGIN#*'] } };
+  const context = { [KEYS]: 'LOGIN#bob' };
+
+  const grants = policy({ ...OTHER, Action: ['a:B', GET.Action], Condition }, GET);
+  const covering = grants.filter(({ covers }) =>
+    covers(requestWith({ resource: OTHER.Resource, context })),
+  );
+
+  expect(grants.map(({ leadingKey }) => leadingKey)).toEqual([
+    ...['USER', 'LOGIN#*', 'USER', 'LOGIN#*', undefined],
+  ]);
+  expect(covering).toMatchObject([{ action: GET.Action, leadingKey: 'LOGIN#*' }]);
 });

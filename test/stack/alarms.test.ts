@@ -16,14 +16,8 @@ const prod = templateOf('prod', { domain, edge, backup, auditLogDays: 150 });
 const RUNBOOK = readFileSync(join(import.meta.dirname, '../../docs/runbook.md'), 'utf8');
 /** They are about what no log of the stack has. */
 const WITHOUT_QUERY = [
-  'bounces',
-  'complaints',
-  'concurrency',
-  'table-changes',
-  'backups',
-  'backup-changes',
-  'edge-errors',
-  'certificates',
+  ...['bounces', 'complaints', 'concurrency', 'table-changes', 'backups', 'backup-changes'],
+  ...['edge-errors', 'certificates'],
 ];
 const PARTS = ['Meaning', 'Where to look', 'What to do', 'When it is over'];
 
@@ -130,11 +124,7 @@ function matches(pattern: unknown, event: unknown): boolean {
 
 function satisfies(rule: unknown, value: unknown): boolean {
   if (typeof rule !== 'object') return rule === value;
-  const { exists, prefix, numeric } = rule as {
-    exists?: boolean;
-    prefix?: string;
-    numeric?: [string, number];
-  };
+  const { exists, prefix, numeric } = rule as Resource['Properties'];
   if (exists !== undefined) return (value !== undefined) === exists;
   if (prefix !== undefined) return String(value).startsWith(prefix);
   return numeric?.[0] === '<=' && Number(value) <= numeric[1];
@@ -180,14 +170,21 @@ describe('the alarms', () => {
       .flatMap((template) => propertiesOf(template, 'AWS::CloudWatch::Alarm'))
       .filter(({ TreatMissingData }) => TreatMissingData !== 'notBreaching');
 
-    expect(loud).toMatchObject([
-      {
-        AlarmName: 'Gatehouse-prod-verification-missing',
-        TreatMissingData: 'breaching',
-        Period: 3600,
-        EvaluationPeriods: 26,
-      },
-    ]);
+    const hourly = { TreatMissingData: 'breaching', Period: 3600, EvaluationPeriods: 26 };
+    expect(loud).toMatchObject([{ AlarmName: 'Gatehouse-prod-verification-missing', ...hourly }]);
+  });
+
+  it('about throttling has a value in every period, as metrics of DynamoDB do not', () => {
+    const ofTable = propertiesOf(prod, 'AWS::CloudWatch::Alarm').filter((alarm) =>
+      JSON.stringify(alarm).includes('AWS/DynamoDB'),
+    );
+
+    expect(ofTable).toMatchObject([{ EvaluationPeriods: 2, DatapointsToAlarm: 1 }]);
+    expect(ofTable[0]?.Metrics[0].Expression).toBe(
+      'FILL(gateway, 0) + FILL(functions, 0) + FILL(reads, 0) + FILL(writes, 0)',
+    );
+    for (const { MetricTransformations } of propertiesOf(prod, 'AWS::Logs::MetricFilter'))
+      expect(MetricTransformations).toMatchObject([{ DefaultValue: 0 }]);
   });
 
   it('link to the runbook of the settings', () => {
@@ -206,22 +203,20 @@ describe('the alarms', () => {
   });
 
   it.each([
+    [{}, 480],
     [{ loginConcurrency: 50 }, 640],
+    [{ loginConcurrency: 1000 }, 80],
     [{ unreservedConcurrency: 3000 }, 2400],
   ])(
     'about concurrency begins at four fifths of what the functions share: %j',
     (changes, limit) => {
       const alarms = propertiesOf(templateOf('prod', changes), 'AWS::CloudWatch::Alarm');
 
-      expect(
-        alarms.filter(({ MetricName }) => MetricName === 'UnreservedConcurrentExecutions'),
-      ).toMatchObject([
-        {
-          Statistic: 'Maximum',
-          Threshold: limit,
-          ComparisonOperator: 'GreaterThanOrEqualToThreshold',
-        },
-      ]);
+      const alarm = alarms.find(
+        ({ MetricName }) => MetricName === 'UnreservedConcurrentExecutions',
+      );
+      expect(alarm).toMatchObject({ Statistic: 'Maximum', Threshold: limit });
+      expect(alarm?.ComparisonOperator).toBe('GreaterThanOrEqualToThreshold');
     },
   );
 
@@ -307,8 +302,11 @@ describe('the rules', () => {
   });
   const [replica] =
     JSON.stringify(patterns).match(/arn:[^"]*kms:eu-west-1[^"]*key\/PepperKey/) ?? [];
+  const ofReplica = { resources: [{ ARN: replica }] };
+  const JOB = 'Backup Job State Change';
+  const failed = { state: 'FAILED', resourceArn: TABLE };
   const ofKey = { resources: [{ ARN: 'arn:PepperKey' }] };
-  const ofTable = (tableName: string) => ({ requestParameters: { tableName } });
+  const ofTable = (tableName: string, by = {}) => ({ requestParameters: { tableName }, ...by });
   const ofBackup = { requestParameters: { backupArn: `${TABLE}/backup/1` } };
   const byService = { userIdentity: { invokedBy: 'service.amazonaws.com' } };
   const changed = (alarm: string, value: string) => ({
@@ -317,8 +315,12 @@ describe('the rules', () => {
     resources: [JSON.stringify(patterns).match(/arn:[^"]*:us-east-1:[^"]*:alarm:/) + alarm],
     detail: { state: { value } },
   });
-  const ofPlan = (backupPlanId: string) => ({ requestParameters: { backupPlanId } });
+  const planDeleted = (backupPlanId: string) =>
+    called('backup', 'DeleteBackupPlan', { requestParameters: { backupPlanId } });
   const ofVault = (backupVaultName: string) => ({ requestParameters: { backupVaultName } });
+  const ofCopies = ofVault('GatehouseBackup-prod');
+  const deletedIn = (vault: string, by: object = {}) =>
+    called('backup', 'DeleteRecoveryPoint', { ...ofVault(vault), ...by });
   const expiry = (certificate: string, DaysToExpiry: number) => ({
     source: 'aws.acm',
     'detail-type': 'ACM Certificate Approaching Expiration',
@@ -329,50 +331,25 @@ describe('the rules', () => {
   it.each([
     ['a key is disabled', true, called('kms', 'DisableKey', ofKey)],
     ['KMS refuses to disable it', false, called('kms', 'DisableKey', { ...ofKey, errorCode: 'x' })],
+    ['a foreign key is disabled', false, called('kms', 'DisableKey', { resources: [] })],
     ['somebody makes a grant', true, called('kms', 'CreateGrant', ofKey)],
     ['DynamoDB makes a grant', false, called('kms', 'CreateGrant', { ...ofKey, ...byService })],
     ['the table is deleted', true, called('dynamodb', 'DeleteTable', ofTable(TABLE))],
-    [
-      'CloudFormation updates it',
-      true,
-      called('dynamodb', 'UpdateTable', { ...ofTable('Table'), ...byService }),
-    ],
+    ['the stack updates it', true, called('dynamodb', 'UpdateTable', ofTable('Table', byService))],
+    ['another table is updated', false, called('dynamodb', 'UpdateTable', ofTable('other'))],
     ['a backup is deleted', true, called('dynamodb', 'DeleteBackup', ofBackup)],
-    [
-      'AWS Backup deletes one',
-      false,
-      called('dynamodb', 'DeleteBackup', { ...ofBackup, ...byService }),
-    ],
-    [
-      'the plan of the backups is deleted',
-      true,
-      called('backup', 'DeleteBackupPlan', ofPlan('BackupPlan14914BEB')),
-    ],
-    [
-      'a backup in the vault is deleted',
-      true,
-      called('backup', 'DeleteRecoveryPoint', ofVault('Gatehouse-prod')),
-    ],
-    [
-      'a copy is to be deleted earlier',
-      true,
-      called('backup', 'UpdateRecoveryPointLifecycle', ofVault('GatehouseBackup-prod')),
-    ],
-    [
-      'a backup fails',
-      true,
-      {
-        source: 'aws.backup',
-        'detail-type': 'Backup Job State Change',
-        detail: { state: 'FAILED', resourceArn: TABLE },
-      },
-    ],
-    [
-      'a replica is to be deleted',
-      true,
-      called('kms', 'ScheduleKeyDeletion', { resources: [{ ARN: replica }] }),
-    ],
+    ['AWS deletes one', false, called('dynamodb', 'DeleteBackup', { ...ofBackup, ...byService })],
+    ['the plan of the backups is deleted', true, planDeleted('BackupPlan14914BEB')],
+    ['another plan is deleted', false, planDeleted('other')],
+    ['a backup in the vault is deleted', true, deletedIn('Gatehouse-prod')],
+    ['one in a foreign vault is deleted', false, deletedIn('Default')],
+    ['AWS Backup deletes what has expired', false, deletedIn('Gatehouse-prod', byService)],
+    ['a copy is shortened', true, called('backup', 'UpdateRecoveryPointLifecycle', ofCopies)],
+    ['a backup fails', true, { source: 'aws.backup', 'detail-type': JOB, detail: failed }],
+    ['a replica is to be deleted', true, called('kms', 'ScheduleKeyDeletion', ofReplica)],
     ['the edge fails', true, changed('GatehouseEdge-prod-errors', 'ALARM')],
+    ['the edge has recovered', false, changed('GatehouseEdge-prod-errors', 'OK')],
+    ['the certificate of the edge expires in a day', true, expiry(edge.certificate, 1)],
     ['a certificate expires in 30 days', true, expiry(domain.certificate, 30)],
     ['one expires in 31 days', false, expiry(domain.certificate, 31)],
   ])('notify when %s: %s', (_, expected, event) => {
@@ -380,43 +357,35 @@ describe('the rules', () => {
   });
 });
 
-it.each<[string, object, RegExp]>([
-  ['in the access log', {}, /status = "401"\n\| stats .* by sourceIp, route/],
-  [
-    'with an edge, in the functions',
-    { domain, edge },
-    /^filter failure = "bad-credentials"\n\| stats .* by clientAddress, route/,
-  ],
-])('the query of failed log-ins finds addresses of clients %s', (_, changes, text) => {
+it.each([
+  ['too-many-attempts', 'integrationStatus != "-"', 'sourceIp', {}],
+  ['bad-credentials', 'status = "401"', 'sourceIp', {}],
+  ['too-many-attempts', '^filter failure = "too-many-attempts"', 'clientAddress', { domain, edge }],
+  ['bad-credentials', '^filter failure = "bad-credentials"', 'clientAddress', { domain, edge }],
+])('the query %s filters by %s and counts by %s', (name, filter, address, changes) => {
   const queries = propertiesOf(templateOf('prod', changes), 'AWS::Logs::QueryDefinition');
-  const query = queries.find(({ Name }) => Name.endsWith('/bad-credentials'));
+  const query = queries.find(({ Name }) => Name.endsWith(`/${name}`));
 
   expect(query?.LogGroupNames).toHaveLength(1);
-  expect(query?.QueryString).toMatch(text);
+  expect(query?.QueryString).toMatch(new RegExp(`${filter}\n\\| stats .* by ${address}, route`));
 });
 
 it.each([
   ['topic', TOPIC, 'SNS'],
   ['address', 'operators@example.com', 'EMAIL'],
 ])('a budget notifies the %s of the alarms of the costs of its environment', (_, alarms, type) => {
-  const subscribers = [{ Address: alarms, SubscriptionType: type }];
-  const budgets = propertiesOf(
-    templateOf('prod', { alarms, monthlyBudget: 151 }),
-    'AWS::Budgets::Budget',
-  );
+  const Subscribers = [{ Address: alarms, SubscriptionType: type }];
+  const template = templateOf('prod', { alarms, monthlyBudget: 151 });
 
-  expect(budgets).toMatchObject([
+  expect(propertiesOf(template, 'AWS::Budgets::Budget')).toMatchObject([
     {
       Budget: {
         BudgetLimit: { Amount: 151, Unit: 'USD' },
         CostFilters: { TagKeyValue: ['user:gatehouse:environment$prod'] },
       },
       NotificationsWithSubscribers: [
-        { Notification: { NotificationType: 'ACTUAL', Threshold: 80 }, Subscribers: subscribers },
-        {
-          Notification: { NotificationType: 'FORECASTED', Threshold: 100 },
-          Subscribers: subscribers,
-        },
+        { Notification: { NotificationType: 'ACTUAL', Threshold: 80 }, Subscribers },
+        { Notification: { NotificationType: 'FORECASTED', Threshold: 100 }, Subscribers },
       ],
     },
   ]);

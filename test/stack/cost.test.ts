@@ -66,6 +66,10 @@ it('docs/performance.md has the current demand', () => {
   return expect(document).toMatchFileSnapshot('../../docs/performance.md');
 });
 
+it('the cost of every request is between $2 and $200 per million', () => {
+  expect([...costs.values()].filter(({ total }) => !(total > 2 && total < 200))).toEqual([]);
+});
+
 it('the shares of the example of traffic add up to all requests', () => {
   const shares = Object.values(TRAFFIC).reduce((sum, share) => sum + share, 0);
 

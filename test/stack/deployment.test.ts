@@ -87,6 +87,20 @@ describe('a deployment', () => {
   const functions = resourcesOf(prod, 'AWS::Lambda::Function');
   const canaries = aliases(prod).filter(([, alias]) => policyOf(alias));
 
+  it.each([dev, prod])(
+    'moves each alias of the canary to a version of its function',
+    (template) => {
+      const versions = resourcesOf(template, 'AWS::Lambda::Version');
+
+      const moved = aliases(template).map(([, { Properties }]) => {
+        const [version] = Properties.FunctionVersion['Fn::GetAtt'];
+        expect(versions[version]?.Properties.FunctionName).toEqual(Properties.FunctionName);
+        return Properties.FunctionName.Ref;
+      });
+      expect(new Set(moved).size).toBe(CANARY_ROUTES.length);
+    },
+  );
+
   it('publishes a version if what it would contain has changed, and only then', () => {
     const versionsOf = (changes: Partial<Settings>) =>
       Object.keys(resourcesOf(templateOf('prod', changes), 'AWS::Lambda::Version')).sort();

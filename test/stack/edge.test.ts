@@ -97,9 +97,12 @@ it('the expiry of its certificate and its errors are forwarded to another region
 });
 
 it('an alarm counts the errors that clients receive, if there is a recipient', () => {
+  const alarm = propertiesOf('AWS::CloudWatch::Alarm');
+  const limits = { Threshold: 10, EvaluationPeriods: 2, TreatMissingData: 'notBreaching' };
   const silent = Template.fromStack(newStack({ alarms: undefined }));
 
-  expect(JSON.stringify(propertiesOf('AWS::CloudWatch::Alarm'))).toContain('5xxErrorRate');
+  expect(alarm).toMatchObject({ AlarmName: 'GatehouseEdge-prod-errors', ...limits });
+  expect(JSON.stringify(alarm)).toContain('5xxErrorRate');
   expect(resourcesOf(silent, 'AWS::CloudWatch::Alarm')).toEqual({});
 });
 

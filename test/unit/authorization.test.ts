@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { actionsOf } from '../../infra/local/calls/actions.ts';
+import { actionsOf, isWrite } from '../../infra/local/calls/actions.ts';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { openAuthorization, readPolicies } from '../../infra/local/iam/authorization.ts';
 import { type AccessRequest, type Grant, readPolicy } from '../../infra/local/iam/policy.ts';
@@ -105,16 +105,17 @@ describe('a DynamoDB call', () => {
 
     expect(actionsOf(call)[0]?.attributes).toEqual(['pk', 'sk', ...expected]);
   });
+
+  it('is a write only for operations that write', () => {
+    const writes = ['TransactWriteItems', 'PutItem', 'UpdateItem', 'DeleteItem'];
+    const reads = ['GetItem', 'BatchGetItem', 'TransactGetItems', 'Query', 'Scan'];
+
+    expect([...writes, ...reads].filter(isWrite)).toEqual(writes);
+  });
 });
 
-/**
- * The access requests that a call causes, evaluated by a policy that allows everything or nothing.
- */
-function requestsOf(
-  call: Call,
-  tableKey: string | undefined = undefined,
-  allowed = true,
-): AccessRequest[] {
+/** The access requests that a call causes under a policy that allows everything or nothing. */
+function requestsOf(call: Call, tableKey?: string, allowed = true): AccessRequest[] {
   const requests: AccessRequest[] = [];
   const grant: Grant = {
     action: '',
@@ -124,11 +125,8 @@ function requestsOf(
       return allowed;
     },
   };
-  openAuthorization(new Map([['f', [grant]]]), {
-    region: REGION,
-    tableKey,
-    nameOf: (of) => of,
-  }).denialReason('f', call);
+  const stack = { region: REGION, tableKey, nameOf: (of: string) => of };
+  openAuthorization(new Map([['f', [grant]]]), stack).denialReason('f', call);
   return requests;
 }
 
@@ -155,6 +153,19 @@ describe('the authorization of a call', () => {
       { ...onKey('A'), ...enclosed },
       { ...onKey('B'), ...enclosed },
     ]);
+  });
+
+  it('checks each key of a batch, without an enclosing operation', () => {
+    const RequestItems = { Table: { Keys: [key('A'), key('B')] } };
+
+    expect(requestsOf(dynamo('BatchGetItem', { RequestItems }))).toEqual([
+      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: onKey('A') },
+      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: onKey('B') },
+    ]);
+  });
+
+  it('ends at the first denial', () => {
+    expect(requestsOf(dynamo('GetItem', on('A')), TABLE_KEY, false)).toHaveLength(1);
   });
 
   it('checks a scan on the whole table, without leading keys', () => {
@@ -203,11 +214,8 @@ describe('the authorization of a call', () => {
 });
 
 describe('openAuthorization', () => {
-  const ALL = {
-    Effect: 'Allow',
-    Action: ['dynamodb:GetItem', 'dynamodb:PutItem'],
-    Resource: TABLE,
-  };
+  const Action = ['dynamodb:GetItem', 'dynamodb:PutItem'];
+  const ALL = { Effect: 'Allow', Action, Resource: TABLE };
   const open = (...Statement: object[]) =>
     openAuthorization(new Map([['f', readPolicy([{ Statement }])]]), {
       region: REGION,
@@ -227,14 +235,10 @@ describe('openAuthorization', () => {
 
   const onTable = (action: string, pk: string) =>
     `f is not authorized to perform ${action} on Table for ${pk}`;
+  const deleteA = dynamo('DeleteItem', on('A'));
   const getA = dynamo('GetItem', on('A'));
   it.each<[string, object[], Call, string | undefined]>([
-    [
-      'another action',
-      [ALL, decrypt],
-      dynamo('DeleteItem', on('A')),
-      onTable('dynamodb:DeleteItem', 'A'),
-    ],
+    ['another action', [ALL, decrypt], deleteA, onTable('dynamodb:DeleteItem', 'A')],
     ['another key', [forKeys('B'), decrypt], getA, onTable('dynamodb:GetItem', 'A')],
     ['the table’s KMS key', [ALL], getA, 'f is not authorized to perform kms:Decrypt on TableKey'],
     ['none', [ALL, decrypt], getA, undefined],
@@ -265,13 +269,14 @@ describe('openAuthorization', () => {
     expect(open(...statements).denialReason('f', call)).toBe(sentence);
   });
 
+  it('denies every call of a function without a policy', () => {
+    expect(open(ALL, decrypt).denialReason('g', getA)).toMatch(/^g is not authorized to perform/);
+  });
+
   describe('unused permissions', () => {
     const unusedAfter = (statements: object[], ...calls: Call[]) => {
-      const authorization = open(...statements, {
-        Effect: 'Allow',
-        Action: 'logs:PutLogEvents',
-        Resource: '*',
-      });
+      const logs = { Effect: 'Allow', Action: 'logs:PutLogEvents', Resource: '*' };
+      const authorization = open(...statements, logs);
       for (const call of calls) authorization.denialReason('f', call);
       return authorization.unused();
     };
@@ -343,5 +348,18 @@ describe('readPolicies', () => {
     expect([...policies.keys()]).toEqual(['f', 'g']);
     expect(actionsIn(policies.get('f'))).toEqual(['a:One', 'a:Two', 'a:Three']);
     expect(actionsIn(policies.get('g'))).toEqual(['a:Three', 'a:Four']);
+  });
+
+  const f = { Description: 'f', Role: 'r/R' };
+  const role = { 'AWS::IAM::Role': { R: {} } };
+  it.each<[string, Resources]>([
+    ['support .*, which R names', { 'AWS::IAM::Role': { R: { ManagedPolicyArns: [] } } }],
+    ['support .*, which R names', { 'AWS::IAM::Role': { R: { PermissionsBoundary: 'x' } } }],
+    ['support .*, which P names', { 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } }],
+    ['support .*, which P names', { 'AWS::IAM::Policy': { P: { Groups: ['g'], Roles: [] } } }],
+    ['function F has no role of its own', { 'AWS::Lambda::Function': { F: f } }],
+    ['function G has no role of its own', { ...role, 'AWS::Lambda::Function': { F: f, G: f } }],
+  ])('rejects unsupported resources: %s', (sentence, resources) => {
+    expect(() => read(resources)).toThrow(new RegExp(sentence));
   });
 });

@@ -10,7 +10,7 @@ import { cancelledBy } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
 
-/* Everybody who is refused is in test/api/unauthorized.test.ts and stale-tokens.test.ts. */
+/* Every kind of refused caller is in test/api/unauthorized.test.ts. */
 
 const CALLER: CallerFrom = { id: 7, jti: 'token', expires: 1_900_000_000, source: '192.0.2.1' };
 const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'] };

@@ -30,12 +30,16 @@ it('a session lasts as long as its token, and names no more of the client', () =
 });
 
 it.each<[string, object, number, boolean]>([
-  ['in its last millisecond', {}, NOW + 59_999, true],
-  ['when its token expires', {}, NOW + 60_000, false],
-  ['after a new password', { passwordChanges: 3 }, NOW, false],
-  ['after the end of all', { sessionEndings: 2 }, NOW, false],
-  // It was read before the change that keeps it, and the session after it.
-  ['whose user has lower counts', { passwordChanges: 1, sessionEndings: undefined }, NOW, true],
+  ['is live in its last millisecond', {}, NOW + 59_999, true],
+  ['has ended when its token expires', {}, NOW + 60_000, false],
+  ['has ended after a new password', { passwordChanges: 3 }, NOW, false],
+  ['has ended after the end of all', { sessionEndings: 2 }, NOW, false],
+  [
+    'is live if its user was read before the change that keeps it',
+    { passwordChanges: 1, sessionEndings: undefined },
+    NOW,
+    true,
+  ],
 ])('a session %s', (_, changes, now, expected) => {
   const user = { ...ada, passwordChanges: 2, sessionEndings: 1 };
   const session = storedSession(user, { expires: SECONDS + 60 });

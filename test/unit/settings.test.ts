@@ -41,12 +41,7 @@ const VALID = {
     certificate: 'arn:aws:acm:ap-southeast-1:123456789012:certificate/0f2b7c1e',
   },
   alarms: 'arn:aws:sns:ap-southeast-1:123456789012:operators_of-gate-1',
-  backup: {
-    region: 'ap-southeast-2',
-    days: 47,
-    lockedDays: 1,
-    existingReplicas: ['ValuesKey'],
-  },
+  backup: { region: 'ap-southeast-2', days: 47, lockedDays: 1, existingReplicas: ['ValuesKey'] },
   existing: {
     tableStream: streamOf('Gate_house-prod.restored'),
     keys: {
@@ -113,8 +108,10 @@ describe('an environment', () => {
   });
 
   it.each<[Record<string, unknown>, string]>([
-    [{ env: 'moon' }, 'There is no environment moon: examples/environments/ has dev, prod,'],
-    [{ env: 'prod', enviroment: 'prod' }, 'There is no context key enviroment; there are env'],
+    [{ env: 'moon' }, 'no environment moon: examples/environments/ has dev, prod, staging.'],
+    [{}, 'No environment is selected: add -c env=NAME, the name of a file in environments/.'],
+    [{ env: 'prod', enviroment: 'prod' }, 'There is no context key enviroment; there are env, '],
+    [{ env: 'prod', x: 1 }, 'are env, example, unprotected, deployment, transport, checked.'],
     [{ env: 'prod', deployment: 'at-once' }, 'deployment: Invalid type'],
     [{ env: 'prod', unprotected: 'yes' }, 'unprotected must be true or false, not yes.'],
   ])('is rejected with one sentence for the context %j', (context, sentence) => {
@@ -172,9 +169,13 @@ const WRONG: Record<string, readonly unknown[]> = {
   auditDays: [...NO_COUNT, 3654],
   auditLogDays: [8],
   'tableMaximum.readUnits': [...NO_COUNT, 400_001],
+  'tableMaximum.writeUnits': [...NO_COUNT, 400_001],
   requestsPerSecond: [...NO_COUNT, 50_001],
   loginConcurrency: [...NO_COUNT, 2501],
+  unreservedConcurrency: NO_COUNT,
+  failuresPerSource: NO_COUNT,
   signingKeys: noKeys('SigningKey'),
+  moduleKeys: noKeys('ModuleKey'),
   pepperKeys: [...noKeys('PepperKey'), ['', 2, 3, 4].map((number) => `PepperKey${number}`)],
   'passwords.minimum': [3, 8.5, 65],
   secondFactor: [{ requiredFor: ['ROLE_ADMIN'] }],
@@ -184,6 +185,7 @@ const WRONG: Record<string, readonly unknown[]> = {
     { minutes: 8, rememberedMinutes: 7 },
     { minutes: 1441, rememberedMinutes: 1441 },
   ],
+  'tokenLife.minutes': NO_COUNT,
   'tokenLife.rememberedMinutes': [...NO_COUNT, 43_201],
   'mail.sender': [ABSENT, 'gate@', 'Gate <gate@example.com>'],
   'mail.configurationSet': ['', 'with space', 'x'.repeat(65)],
@@ -220,6 +222,7 @@ const WRONG: Record<string, readonly unknown[]> = {
   'edge.secretHashes': [
     ...[ABSENT, [], [`${HASHES[0]}a0`], ['A0'.repeat(32)], HASHES, [HASHES[0], HASHES[0]]],
   ],
+  'edge.requestsPerSource': [9, 10.5],
   'edge.loginsPerSource': [9, 10.5],
   edge: [{ ...VALID.edge, loginsPerSource: 1010 }],
   'backup.region': [ABSENT, 'Ningxia', 'ap-southeast-1', 'cn-north-1'],
@@ -263,19 +266,14 @@ describe('a setting', () => {
 
   it.each<[string, unknown]>([
     ['existing', {}],
-    [
-      'existing',
-      {
-        tableStream: streamOf('abc'),
-        keys: {
-          TableKey: KEY,
-          ValuesKey: MULTI_REGION_KEY,
-          PepperKeyA: MULTI_REGION_KEY,
-          SigningKeyA: KEY,
-        },
-      },
-    ],
+    ['existing.tableStream', streamOf('abc')],
+    ['existing.keys', { TableKey: KEY, ValuesKey: MULTI_REGION_KEY }],
+    ['existing.keys', { SigningKeyA: KEY, PepperKeyA: MULTI_REGION_KEY }],
+    ['logRetentionDays', 3653],
+    ['tableMaximum', { readUnits: 1, writeUnits: 1 }],
+    ['tableMaximum', { readUnits: 400_000, writeUnits: 400_000 }],
     ['requestsPerSecond', 50_000],
+    ['loginConcurrency', 2500],
     ['passwords.minimum', 64],
     ['tokenLife', { minutes: 1440, rememberedMinutes: 43_200 }],
     ['signingKeys', ['SigningKey2026', 'SigningKeyA', 'SigningKey']],
@@ -296,7 +294,10 @@ describe('a setting', () => {
     ['edge'],
     ['backup'],
     ['backup.days', { backup: { ...VALID.backup, days: 35 } }],
+    ['backup.lockedDays'],
+    ['backup.existingReplicas'],
     ['existing'],
+    ['deletionEndsSessions', { deletionEndsSessions: false }],
     ['confirmEmailChanges', { confirmEmailChanges: false }],
     ['mail.confirmLinkBase'],
     ['passwords', { passwords: { minimum: 4, rejectCommon: false } }],
@@ -314,11 +315,15 @@ describe('a setting', () => {
     const environment = { ...VALID, mail, console: false, confirmEmailChanges: false };
 
     expect(readValid(environment)).toStrictEqual(environment);
-    expect(rejectionOf({ ...environment, confirmEmailChanges: true })).toMatch(
-      /^mail.confirmLinkBase: is required by confirmEmailChanges without the console/,
+    const page =
+      'the URL of the page to which a mailed key is appended, and which sends the key to';
+    expect(rejectionOf({ ...environment, confirmEmailChanges: true })).toBe(
+      'mail.confirmLinkBase: is required by confirmEmailChanges without the console: ' +
+        `${page} POST /api/account/confirm-email.`,
     );
-    expect(rejectionOf({ ...environment, mail: noPage })).toMatch(
-      /^mail.linkBase: is required without the console/,
+    expect(rejectionOf({ ...environment, mail: noPage })).toBe(
+      `mail.linkBase: is required without the console: ${page} POST ` +
+        '/api/account/reset-password/finish.',
     );
   });
 
@@ -364,6 +369,7 @@ describe('a placeholder', () => {
 
   it.each<[string, string]>([
     ['mail.sender', 'gate@mail.example.org'],
+    ['mail.linkBase', 'https://gatehouse.invalid?key='],
     ['mail.linkBase', 'https://localhost/?key='],
     ['corsOrigins.0', 'https://one.example:8443'],
     ['alarms', 'arn:aws:sns:ap-southeast-1:123456789012:operators'],
@@ -375,16 +381,8 @@ describe('a placeholder', () => {
 });
 
 /** What the valid environment has in no particular region. */
-const {
-  domain: _d,
-  edge: _e,
-  existing: _x,
-  backup: _b,
-  ...ANYWHERE
-} = {
-  ...VALID,
-  alarms: 'operators@example.com',
-};
+const { domain: _d, edge: _e, existing: _x, backup: _b, alarms: _a, ...REST } = VALID;
+const ANYWHERE = { ...REST, alarms: 'operators@example.com' };
 
 it.each(['us-gov-west-1', 'cn-north-1', 'ap-southeast-7', 'mx-central-1'])(
   'region can be %s',

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { type AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as sdkDynamo from '@aws-sdk/client-dynamodb';
 import * as sdkKms from '@aws-sdk/client-kms';
@@ -15,7 +15,6 @@ import { fromAttributes, toAttributes } from '../../infra/bundle/transport/attri
 import * as ownKms from '../../infra/bundle/transport/client-kms.ts';
 import * as ownSes from '../../infra/bundle/transport/client-sesv2.ts';
 import * as ownDynamo from '../../infra/bundle/transport/dynamodb.ts';
-
 import { freezeClock } from '../support/doubles/time.ts';
 import { seed } from '../support/instance/run-variables.ts';
 
@@ -247,7 +246,7 @@ describe('the transport', () => {
     ['too many requests', 3, failure(429, 'SomeException')],
     ...THROTTLED.map((name) => [name, 3, failure(400, name)] as never),
     ['a server error', 3, failure(500, 'InternalServerError')],
-    ['an unavailable service', 3, { status: 503, body: '<html>' }],
+    ...[502, 503, 504].map((status) => [`${status}`, 3, { status, body: '<html>' }] as never),
     ['no response', 3, 'silent'],
     ['a closed connection', 3, 'cut'],
     ['a truncated response', 3, 'half'],
@@ -278,6 +277,18 @@ describe('the transport', () => {
       name: 'TimeoutError',
       message: 'No connection within 30 ms',
     });
+  });
+
+  it('fails with TimeoutError after a TLS handshake that is not made in time', async () => {
+    const server = createTcpServer((socket) => onTestFinished(() => void socket.destroy()));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close());
+    const endpoint = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const requestHandler = { connectionTimeout: 50, requestTimeout: 500 };
+    const { documents } = clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler });
+
+    const message = 'No connection within 50 ms';
+    await expect(documents.send(GET(OWN))).rejects.toMatchObject({ name: 'TimeoutError', message });
   });
 
   it.each([

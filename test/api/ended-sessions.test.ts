@@ -3,7 +3,7 @@ import { openFaults } from '../../infra/local/aws/faults.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { openSetup } from '../support/instance/setup.ts';
 
-/* What requests cost that repeat what was refused, and calls that DynamoDB throttles. */
+/* What repeated requests of a refused token cost, and what a throttled read does. */
 
 const faults = openFaults();
 let reads: string[] = [];
@@ -37,26 +37,23 @@ async function expectNoCall(token: string, path = '/api/account') {
   await expect.poll(() => request('GET', path, token)).toEqual({ status: 401, calls: 0 });
 }
 
-const ACTIONS = [
-  ['an ended session', (login: string) => gatehouse.call('POST', '/api/logout', as(login))],
-  ['a deleted user', (login: string) => gatehouse.call('DELETE', `/api/users/${login}`, ADMIN())],
-  ['a deactivated user', (login: string) => activate(login, false)],
-] as const;
+const asAdmin = () => ({ token: admin });
+const ACTIONS: [string, (login: string, token: string) => Promise<unknown>][] = [
+  ['an ended session', (_, token) => gatehouse.call('POST', '/api/logout', { token })],
+  ['a deleted user', (login) => gatehouse.call('DELETE', `/api/users/${login}`, asAdmin())],
+  ['a deactivated user', (login) => activate(login, false)],
+];
 
-const ADMIN = () => ({ token: admin });
-const tokens = new Map<string, string>();
-const as = (login: string) => ({ token: tokens.get(login) as string });
 async function activate(login: string, activated: boolean) {
-  const { body } = await gatehouse.call('GET', `/api/users/${login}`, ADMIN());
-  await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...body, activated } });
+  const { body } = await gatehouse.call('GET', `/api/users/${login}`, asAdmin());
+  await gatehouse.call('PUT', '/api/users', { ...asAdmin(), body: { ...body, activated } });
 }
 
 describe('a token', () => {
   it.each(ACTIONS)('of %s that was refused is refused again without a call', async (name, end) => {
     const login = name.replaceAll(' ', '-');
     const { token } = await gatehouse.makeCaller(login);
-    tokens.set(login, token);
-    await end(login);
+    await end(login, token);
     const first = await request('GET', '/api/account', token);
 
     await expectNoCall(token);
@@ -91,7 +88,7 @@ describe('a token', () => {
     const setup = await openSetup(gatehouse);
     const id = await setup.integration(0);
     const { token } = await setup.module(id);
-    await gatehouse.call('DELETE', `/api/utm-integrations/${id}`, ADMIN());
+    await gatehouse.call('DELETE', `/api/utm-integrations/${id}`, asAdmin());
     const path = `/api/utm-integrations/${id}/module`;
     const first = await request('GET', path, token);
 
