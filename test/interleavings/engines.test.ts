@@ -143,6 +143,7 @@ const tokenOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 36);
 
 const SCHEDULES = LONG ? 10_000 : 100;
+const TIMEOUT_MS = SCHEDULES * 300;
 /** Drawn at once, since drawing stops the clock. */
 const BATCH = 100;
 const CONCURRENCY = 8;
@@ -167,7 +168,9 @@ describe.each(ENGINES)('%s', (_, externalUrl) => {
     await engine.stop();
   });
 
-  it('gives every drawn schedule the results of the engine in memory', async () => {
+  it('gives every drawn schedule the results of the engine in memory', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     const random = randomNumbers(seed);
     for (let done = 0; done < SCHEDULES; done += BATCH) {
       const left = (await drawSchedules(random, BATCH)).values();

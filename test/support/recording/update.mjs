@@ -11,7 +11,8 @@ const BIN = join(import.meta.dirname, '../../../infra/commands/bin.mjs');
 const REPORTER = `--reporter=${join(import.meta.dirname, 'unrecorded-reporter.ts')}`;
 const STEPS = [
   ['--project', 'unit', 'test/unit/openapi.test.ts', '-t', 'current'],
-  ['--project', 'unit'],
+  // It records nothing, and is long.
+  ['--project', 'unit', '--exclude', 'test/interleavings/engines.test.ts'],
   ['test/api/call-budgets.test.ts'],
   ['test/stack', 'test/long/fault-table.test.ts'],
 ];
