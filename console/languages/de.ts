@@ -208,8 +208,8 @@ export const de: Dictionary = {
   errors: {
     'error.network': 'Der Dienst ist nicht erreichbar. Ihre Eingaben sind noch da.',
     'error.validation': 'Einige Felder müssen geändert werden.',
-    'error.idexists': 'Es hat schon eine Nummer.',
-    'error.idnull': 'Es hat keine Nummer.',
+    'error.idexists': 'Es hat schon eine ID.',
+    'error.idnull': 'Es hat keine ID.',
     'error.idnotfound': 'Es existiert nicht mehr.',
     'error.userexists': 'Dieser Anmeldename ist vergeben.',
     'error.emailexists': 'Diese E-Mail-Adresse ist vergeben.',
@@ -280,7 +280,6 @@ export const de: Dictionary = {
   profile: 'Profil',
   firstName: 'Vorname',
   lastName: 'Nachname',
-  nameHint: 'Bis zu 50 Zeichen.',
   language: 'Sprache',
   confirmationSent:
     'Gespeichert. Die neue Adresse gilt, sobald Ihre jetzige sie mit einem Link bestätigt.',
@@ -297,7 +296,7 @@ export const de: Dictionary = {
   endSession: 'Sitzung vom {time} beenden',
   end: 'Beenden',
   endOthers: 'Alle anderen Sitzungen beenden',
-  endAll: 'Alle Sitzungen von {login} beenden',
+  endAll: 'Alle Sitzungen beenden',
   sessionsEnded: 'Beendet.',
   noSessions: 'Keine Sitzungen.',
   secondFactor: 'Zweiter Faktor',
@@ -329,7 +328,7 @@ export const de: Dictionary = {
   editUser: 'Benutzer {login}',
   usersFound: { one: '{n} Benutzer', other: '{n} Benutzer' },
   noUsers: 'Kein Benutzer entspricht dem Filter.',
-  id: 'Nummer',
+  id: 'ID',
   role: 'Rolle',
   roles: 'Rollen',
   roleNames: {

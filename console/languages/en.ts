@@ -275,7 +275,6 @@ export const en = {
   profile: 'Profile',
   firstName: 'First name',
   lastName: 'Last name',
-  nameHint: 'Up to 50 characters.',
   language: 'Language',
   confirmationSent:
     'Saved, except for the address: a link is on its way to your present address and confirms the new one.',
@@ -292,7 +291,7 @@ export const en = {
   endSession: 'End the session of {time}',
   end: 'End',
   endOthers: 'End all other sessions',
-  endAll: 'End all sessions of {login}',
+  endAll: 'End all sessions',
   sessionsEnded: 'Ended.',
   noSessions: 'There are no sessions.',
   secondFactor: 'Second factor',

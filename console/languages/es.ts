@@ -285,7 +285,6 @@ export const es: Dictionary = {
   profile: 'Perfil',
   firstName: 'Nombre',
   lastName: 'Apellido',
-  nameHint: 'Hasta 50 caracteres.',
   language: 'Idioma',
   confirmationSent:
     'Guardado, salvo la dirección: un enlace va en camino a su dirección actual y confirma la nueva.',
@@ -303,7 +302,7 @@ export const es: Dictionary = {
   endSession: 'Finalizar la sesión del {time}',
   end: 'Finalizar',
   endOthers: 'Finalizar todas las demás sesiones',
-  endAll: 'Finalizar todas las sesiones de {login}',
+  endAll: 'Finalizar todas las sesiones',
   sessionsEnded: 'Finalizado.',
   noSessions: 'No hay sesiones.',
   secondFactor: 'Segundo factor',

@@ -68,36 +68,36 @@ export function Profile() {
   return (
     <AccountScreen title={t.ownAccount}>
       <Form submit={t.save} onSave={save} draft={{ name: 'account' }}>
-        <TextField
-          name="firstName"
-          label={t.firstName}
-          hint={t.nameHint}
-          value={own?.firstName}
-          autocomplete="given-name"
-          optional
-        />
-        <TextField
-          name="lastName"
-          label={t.lastName}
-          hint={t.nameHint}
-          value={own?.lastName}
-          autocomplete="family-name"
-          optional
-        />
-        <TextField
-          name="email"
-          label={t.email}
-          type="email"
-          value={own?.email}
-          autocomplete="email"
-          verbatim
-        />
-        <SelectField
-          name="langKey"
-          label={t.language}
-          value={own?.langKey}
-          options={languageOptions(own?.langKey)}
-        />
+        <div class="pairs">
+          <TextField
+            name="firstName"
+            label={t.firstName}
+            value={own?.firstName}
+            autocomplete="given-name"
+            optional
+          />
+          <TextField
+            name="lastName"
+            label={t.lastName}
+            value={own?.lastName}
+            autocomplete="family-name"
+            optional
+          />
+          <TextField
+            name="email"
+            label={t.email}
+            type="email"
+            value={own?.email}
+            autocomplete="email"
+            verbatim
+          />
+          <SelectField
+            name="langKey"
+            label={t.language}
+            value={own?.langKey}
+            options={languageOptions(own?.langKey)}
+          />
+        </div>
       </Form>
     </AccountScreen>
   );

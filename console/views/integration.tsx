@@ -106,6 +106,7 @@ function EditIntegration({ loaded, onChanged }: Properties) {
   });
   const { current, formKey, save } = editing;
   const integration = current.data;
+  const trail = withQuery(`${BASE}/audit`, { 'integrationId.equals': String(id) });
   return (
     <div class="columns late">
       <div>
@@ -141,8 +142,8 @@ function EditIntegration({ loaded, onChanged }: Properties) {
           </p>
           {isAdministrator() && (
             <p>
-              <a href={withQuery(`${BASE}/audit`, { 'integrationId.equals': String(id) })}>
-                {fill(t.trailOf, { name: integration.name })}
+              <a href={trail} aria-label={fill(t.trailOf, { name: integration.name })}>
+                {t.auditTrail}
               </a>
             </p>
           )}
@@ -160,6 +161,7 @@ function EditIntegration({ loaded, onChanged }: Properties) {
 function Deletion({ integration }: { integration: IntegrationData }) {
   const t = texts();
   const { id, name } = integration;
+  const action = fill(t.deleteThis, { name });
   const remove = async () => {
     const result = await send('DELETE /api/utm-integrations/{id}', { path: { id } });
     if (!result.ok) return result.problem;
@@ -168,7 +170,7 @@ function Deletion({ integration }: { integration: IntegrationData }) {
     return undefined;
   };
   return (
-    <Confirm action={fill(t.deleteThis, { name })} typed={name} onConfirm={remove} danger>
+    <Confirm action={action} short={t.delete} typed={name} onConfirm={remove} danger>
       <DeletedParameters id={id} />
     </Confirm>
   );

@@ -148,13 +148,17 @@ export function IntegrationFormFields({ integration }: { integration?: Integrati
   const t = texts();
   return (
     <>
-      <TextField name="name" label={t.name} hint={t.nameLimit} value={integration?.name} />
-      <TextField
-        name="shortName"
-        label={t.shortName}
-        hint={t.nameLimit}
-        value={integration?.shortName}
-      />
+      <div class="pairs">
+        <TextField name="name" label={t.name} value={integration?.name} />
+        <TextField name="shortName" label={t.shortName} value={integration?.shortName} />
+        <SelectField
+          name="integrationType"
+          label={t.type}
+          value={integration?.integrationType ?? 'COLLECTOR'}
+          options={typeOptions}
+        />
+        <CheckField name="active" label={t.active} checked={integration?.active ?? true} />
+      </div>
       <TextField
         name="description"
         label={t.description}
@@ -163,13 +167,6 @@ export function IntegrationFormFields({ integration }: { integration?: Integrati
         lines={3}
         optional
       />
-      <SelectField
-        name="integrationType"
-        label={t.type}
-        value={integration?.integrationType ?? 'COLLECTOR'}
-        options={typeOptions}
-      />
-      <CheckField name="active" label={t.active} checked={integration?.active ?? true} />
     </>
   );
 }

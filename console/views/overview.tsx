@@ -69,7 +69,8 @@ function Shown({ overview }: { overview: GetOverviewResponse }) {
           <ul class="log" translate={false}>
             {administrators.map(({ login, secondFactor, lastLogin }) => (
               <li key={login}>
-                <a href={userPath(login)}>{login}</a> <FactorBadge on={secondFactor} named />{' '}
+                <a href={userPath(login)}>{login}</a>{' '}
+                <FactorBadge on={secondFactor} roles={['ROLE_ADMIN']} named />{' '}
                 <Time instant={lastLogin} />
               </li>
             ))}

@@ -43,6 +43,10 @@ export function Activation({ editing, onSessionsEnded }: ActivationProperties) {
   const t = texts();
   const { current, setCurrent } = editing;
   const { login, email, activated, lastLogin, state, invitedUntil } = current.data;
+  const { secondFactor = false, authorities } = current.data;
+  const [verb, short] = activated
+    ? ([t.deactivate, t.deactivateMany] as const)
+    : ([t.activate, t.activateMany] as const);
   const ending = useEnding(onSessionsEnded);
   const endAll = () => send('POST /api/users/{login}/end-sessions', { path: { login } });
   const invite = async () => {
@@ -86,6 +90,10 @@ export function Activation({ editing, onSessionsEnded }: ActivationProperties) {
         <dd>
           <Time instant={lastLogin} />
         </dd>
+        <dt>{t.secondFactor}</dt>
+        <dd>
+          <FactorBadge on={secondFactor} roles={authorities} />
+        </dd>
       </dl>
       {invitedUntil && (
         <p>
@@ -98,12 +106,13 @@ export function Activation({ editing, onSessionsEnded }: ActivationProperties) {
             <p>{fill(t.inviteAgainText, { email })}</p>
           </Confirm>
         )}
-        <Confirm action={fill(activated ? t.deactivate : t.activate, { login })} onConfirm={change}>
+        <Confirm action={fill(verb, { login })} short={short} onConfirm={change}>
           {activated && <p>{t.deactivateText}</p>}
         </Confirm>
         <button type="button" onClick={() => void ending.end(endAll)}>
-          {fill(t.endAll, { login })}
+          {t.endAll}
         </button>
+        <RemoveFactor editing={editing} />
       </div>
       {ending.problem && <Alert problem={ending.problem} />}
     </section>
@@ -125,11 +134,11 @@ export function UserSessions({ login }: { login: string }) {
   );
 }
 
-export function Factor({ editing }: { editing: EditingUser }) {
+function RemoveFactor({ editing }: { editing: EditingUser }) {
   const t = texts();
   const { current, setCurrent } = editing;
-  const { login, secondFactor = false } = current.data;
-  const isOwn = login === account.value?.login;
+  const { login, secondFactor } = current.data;
+  if (!secondFactor || login === account.value?.login) return null;
   const remove = async () => {
     const answer = await send('POST /api/users/{login}/second-factor/remove', { path: { login } });
     if (!answer.ok) return answer.problem;
@@ -138,16 +147,8 @@ export function Factor({ editing }: { editing: EditingUser }) {
     return undefined;
   };
   return (
-    <section class="card">
-      <h2>{t.secondFactor}</h2>
-      <p>
-        <FactorBadge on={secondFactor} />
-      </p>
-      {secondFactor && !isOwn && (
-        <Confirm action={fill(t.removeFactor, { login })} onConfirm={remove} danger>
-          <p>{t.removeFactorText}</p>
-        </Confirm>
-      )}
-    </section>
+    <Confirm action={fill(t.removeFactor, { login })} onConfirm={remove} danger>
+      <p>{t.removeFactorText}</p>
+    </Confirm>
   );
 }

@@ -15,7 +15,7 @@ export const roleOptions = (): { value: Role; label: string; hint: string }[] =>
 const LOOKS = {
   active: { tone: 'good', icon: 'check' },
   neverLoggedIn: { tone: 'plain', icon: 'clock' },
-  invited: { tone: 'accent', icon: 'clock' },
+  invited: { tone: 'plain', icon: 'clock' },
   invitationExpired: { tone: 'warning', icon: 'alert' },
   deactivated: { tone: 'bad', icon: 'cross' },
 } as const satisfies Record<string, { tone: Tone; icon: IconName }>;
@@ -26,21 +26,19 @@ export function StateBadge({ user }: { user: Pick<User, 'activated' | 'state'> }
   return <Badge {...LOOKS[state]} text={texts().userStates[state]} />;
 }
 
-/** Named where neither the head of a column nor a heading says what is on or off. */
-export function FactorBadge({ on, named = false }: { on: boolean; named?: boolean }) {
+/** Warns of administrators only: a warning on every row would hide them. */
+export function FactorBadge(shown: { on: boolean; roles: readonly Role[]; named?: boolean }) {
   const { factorShort, factorState } = texts();
-  const state = on ? factorState.on : factorState.off;
-  return (
-    <Badge
-      tone={on ? 'good' : 'warning'}
-      icon={on ? 'shield' : 'alert'}
-      text={named ? `${factorShort}: ${state}` : state}
-    />
-  );
+  const state = shown.on ? factorState.on : factorState.off;
+  // Named where neither the head of a column nor a heading says what is on or off.
+  const text = shown.named ? `${factorShort}: ${state}` : state;
+  if (shown.on) return <Badge tone="good" icon="shield" text={text} />;
+  if (shown.roles.includes('ROLE_ADMIN')) return <Badge tone="warning" icon="alert" text={text} />;
+  return <Badge tone="plain" icon="cross" text={text} />;
 }
 
 export function RoleBadges({ roles }: { roles: readonly Role[] }) {
-  if (roles.length === 0) return <>{texts().none}</>;
+  if (roles.length === 0) return <span class="hint">{texts().none}</span>;
   return (
     <>
       {roles.map((role) => (

@@ -33,20 +33,8 @@ export function UserFormFields({ user }: { user?: Partial<User> }) {
       <div class="pairs">
         <TextField name="login" label={t.login} hint={t.loginHint} value={user?.login} verbatim />
         <TextField name="email" label={t.email} type="email" value={user?.email} verbatim />
-        <TextField
-          name="firstName"
-          label={t.firstName}
-          hint={t.nameHint}
-          value={user?.firstName}
-          optional
-        />
-        <TextField
-          name="lastName"
-          label={t.lastName}
-          hint={t.nameHint}
-          value={user?.lastName}
-          optional
-        />
+        <TextField name="firstName" label={t.firstName} value={user?.firstName} optional />
+        <TextField name="lastName" label={t.lastName} value={user?.lastName} optional />
         <SelectField
           name="langKey"
           label={t.language}

@@ -15,7 +15,7 @@ import { navigate } from '../navigation.ts';
 import { BASE, userPath, withQuery } from '../route.ts';
 import { account, isAdministrator, language, loadAccount, send, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
-import { Activation, Factor, UserSessions } from './user-access.tsx';
+import { Activation, UserSessions } from './user-access.tsx';
 import { rolesText } from './user-badges.tsx';
 import { type EditingUser, type UserFields, UserFormFields, userFieldsOf } from './user-form.tsx';
 
@@ -110,7 +110,6 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
     <div class="columns user">
       <div>
         <Activation editing={editing} onSessionsEnded={() => setSessionsKey(sessionsKey + 1)} />
-        <Factor editing={editing} />
       </div>
       <div>
         <div class="card">
@@ -144,6 +143,7 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
 function LastChanges({ user }: { user: UserData }) {
   const t = texts();
   const target = `user/${user.id}`;
+  const trail = withQuery(`${BASE}/audit`, { 'target.equals': target });
   const { answer } = useLoad(user, () =>
     send('GET /api/audits', { query: { 'target.equals': target, size: 5 } }),
   );
@@ -169,8 +169,8 @@ function LastChanges({ user }: { user: UserData }) {
         </ul>
       )}
       <p>
-        <a href={withQuery(`${BASE}/audit`, { 'target.equals': target })}>
-          {fill(t.trailOf, { name: user.login })}
+        <a href={trail} aria-label={fill(t.trailOf, { name: user.login })}>
+          {t.auditTrail}
         </a>
       </p>
     </section>
@@ -181,6 +181,7 @@ function Deletion({ editing }: { editing: EditingUser }) {
   const t = texts();
   const { etag: ifMatch, data } = editing.current;
   const { login } = data;
+  const action = fill(t.deleteThis, { name: login });
   const remove = async () => {
     const answer = await send('DELETE /api/users/{login}', { path: { login } }, { ifMatch });
     if (!answer.ok) return answer.problem;
@@ -192,7 +193,7 @@ function Deletion({ editing }: { editing: EditingUser }) {
     <section class="card">
       <h2>{t.more}</h2>
       <History user={data} />
-      <Confirm action={fill(t.deleteThis, { name: login })} typed={login} onConfirm={remove} danger>
+      <Confirm action={action} short={t.delete} typed={login} onConfirm={remove} danger>
         <p>{t.deleteUserText}</p>
       </Confirm>
     </section>

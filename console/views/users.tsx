@@ -133,7 +133,9 @@ function columnsOf(): Column<User>[] {
       label: t.factorShort,
       width: 'w4',
       rank: 2,
-      cell: ({ secondFactor = false }) => <FactorBadge on={secondFactor} />,
+      cell: ({ secondFactor = false, authorities }) => (
+        <FactorBadge on={secondFactor} roles={authorities} />
+      ),
     },
   ];
   return [
