@@ -119,7 +119,7 @@ export function DataList<Row>(list: List<Row>) {
 function NothingThere({ children }: { children: ComponentChildren }) {
   const t = texts();
   const isLater = Number(query.value.page ?? 0) > 0 || query.value.cursor !== undefined;
-  if (!isLater) return <p>{children}</p>;
+  if (!isLater) return <p class="card empty">{children}</p>;
   return (
     <p>
       {t.beyondEnd} <a href={hereWith(withFilter(query.value, {}))}>{t.first}</a>

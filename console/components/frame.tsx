@@ -56,9 +56,9 @@ function Bar() {
         <span class="own">
           {!enrolling.value && <PaletteButton />}
           <a href={`${BASE}/account`} aria-label={fill(t.loggedInAs, { login: own.login })}>
-            <span translate={false}>{own.login}</span>
+            <Icon name="account" /> <span translate={false}>{own.login}</span>
           </a>
-          <button type="button" onClick={() => void logOut()}>
+          <button type="button" class="quiet" onClick={() => void logOut()}>
             {t.logOut}
           </button>
         </span>

@@ -25,6 +25,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false);
   // Browsers offer the clipboard to secure origins only.
   if (!navigator.clipboard) return null;
+  const name = `${t.copy}: ${label}`;
   const copy = async () => {
     await navigator.clipboard.writeText(text).then(
       () => setCopied(true),
@@ -33,7 +34,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
   };
   return (
     <>
-      <button type="button" aria-label={`${t.copy}: ${label}`} onClick={() => void copy()}>
+      <button type="button" class="quiet" aria-label={name} onClick={() => void copy()}>
         {t.copy}
       </button>
       <span role="status">{copied && ` ${t.copied}`}</span>

@@ -11,7 +11,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   readonly sortable?: boolean;
   /** Of what has about one length; the other columns share the rest. */
-  readonly width?: 'w4' | 'w6' | 'w8' | 'w12';
+  readonly width?: 'w4' | 'w6' | 'w8' | 'w12' | 'w14';
   /** Where there is no room for all columns, those with the highest rank are hidden first. */
   readonly rank?: 1 | 2 | 3;
 }

@@ -3,6 +3,7 @@ import type { AuditEntry } from '../api/generated/types.gen.ts';
 import { actionOf, changesCell, changeText, fieldsOf } from '../audit.ts';
 import { DataList } from '../components/data-list.tsx';
 import type { Filter } from '../components/filters.tsx';
+import { Icon } from '../components/icon.tsx';
 import { ExactTime } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
 import type { Column } from '../components/table.tsx';
@@ -31,6 +32,9 @@ const CSV_FIELDS = [
 
 /** How often new entries are looked for, while the first page is shown. */
 const LOOK_MS = 30_000;
+
+const alertOf = ({ action }: AuditEntry) =>
+  /^login\.(failed|throttled|codeRejected)$/.test(action) && <Icon name="alert" />;
 
 export function Audit() {
   const t = texts();
@@ -237,7 +241,7 @@ function columnsOf(choose: (entry: AuditEntry) => void): Column<AuditEntry>[] {
       field: 'time',
       label: `${t.time} (${timeZone()})`,
       sortable: true,
-      width: 'w12',
+      width: 'w14',
       cell: (entry) => (
         <button type="button" class="link" onClick={() => choose(entry)}>
           <ExactTime instant={entry.time} />
@@ -245,7 +249,11 @@ function columnsOf(choose: (entry: AuditEntry) => void): Column<AuditEntry>[] {
       ),
     },
     { field: 'actor', label: t.actor, width: 'w8', rank: 1, cell: ({ actor }) => actor },
-    { field: 'action', label: t.action, cell: (entry) => actionOf(entry, t) },
+    {
+      field: 'action',
+      label: t.action,
+      cell: (entry) => [alertOf(entry), ' ', actionOf(entry, t)],
+    },
     {
       field: 'fields',
       label: t.fields,
