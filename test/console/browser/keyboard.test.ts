@@ -37,7 +37,7 @@ async function type(page: Page, name: string, text: string): Promise<void> {
 }
 
 it('an administrator logs in, invites, deactivates and deletes a user, and logs out', async () => {
-  const { page, faults }: Tab = await openTab({ width: 320 });
+  const { page, faults, settle }: Tab = await openTab({ width: 320 });
   const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
   await page.goto('/console');
   await heading('Log in');
@@ -45,6 +45,8 @@ it('an administrator logs in, invites, deactivates and deletes a user, and logs 
   await type(page, 'Password', 'admin');
   await page.keyboard.press('Enter');
   await heading('Overview');
+  // The first steps arrive last, and would move what has the focus.
+  await settle();
   await tabTo(page, 'Users');
   await page.keyboard.press('Enter');
   await page.getByText('2 users', { exact: true }).waitFor();
