@@ -12,6 +12,7 @@ import * as Overview from './lib/operations/overview/overview-contracts.ts';
 import * as Sessions from './lib/sessions/session-contracts.ts';
 import { GetHealth } from './lib/status/health.ts';
 import { GetConsole, GetInfo, GetOpenApi } from './lib/status/status-contracts.ts';
+import * as ApiTokens from './lib/tokens/api-token-contracts.ts';
 import { PublishKeys } from './lib/tokens/token.ts';
 import { ListUsers } from './lib/users/list-users.ts';
 import { SESSION_COUNTS } from './lib/users/session-item.ts';
@@ -41,6 +42,8 @@ const {
   audit,
   attempts,
   session,
+  apiToken,
+  tokenUse,
   mail,
   mailCount,
   changes,
@@ -167,6 +170,37 @@ export const routes: readonly Route[] = [
       put: [audit],
       delete: [session],
       conditionCheck: [user, session],
+    },
+  },
+  {
+    route: 'POST /api/account/tokens',
+    handler: 'create-token',
+    contract: ApiTokens.CreateToken,
+    permissions: {
+      put: [apiToken, mail, audit],
+      updateUser: USER_UPDATES.tokens,
+      conditionCheck: [session],
+    },
+  },
+  {
+    route: 'GET /api/account/tokens',
+    handler: 'list-tokens',
+    contract: ApiTokens.ListTokens,
+    permissions: {
+      batchGet: [reads, apiToken],
+      query: [tokenUse],
+      updateOutsideTransaction: [reads],
+    },
+  },
+  {
+    route: 'POST /api/account/tokens/{series}/delete',
+    handler: 'delete-token',
+    contract: ApiTokens.DeleteToken,
+    permissions: {
+      put: [audit],
+      updateUser: USER_UPDATES.tokens,
+      delete: [apiToken],
+      conditionCheck: [session],
     },
   },
   {
@@ -309,7 +343,7 @@ export const routes: readonly Route[] = [
       put: [audit],
       update: [administrators, total],
       updateSession: ['deletedUser'],
-      delete: [user, login, email],
+      delete: [user, login, email, apiToken],
       conditionCheck: [user, session],
     },
   },
@@ -347,13 +381,36 @@ export const routes: readonly Route[] = [
     },
   },
   {
+    route: 'GET /api/users/{login}/tokens',
+    handler: 'list-user-tokens',
+    contract: ApiTokens.ListUserTokens,
+    permissions: {
+      get: [login, user],
+      batchGet: [reads, apiToken],
+      query: [tokenUse],
+      updateOutsideTransaction: [reads],
+    },
+  },
+  {
+    route: 'POST /api/users/{login}/tokens/{series}/delete',
+    handler: 'delete-user-token',
+    contract: ApiTokens.DeleteUserToken,
+    permissions: {
+      get: [login, user],
+      put: [audit],
+      updateUser: USER_UPDATES.tokens,
+      delete: [apiToken],
+      conditionCheck: [user, session],
+    },
+  },
+  {
     route: 'POST /api/users/{login}/second-factor/remove',
     handler: 'remove-second-factor',
     contract: Users.RemoveSecondFactor,
     permissions: {
       get: [login, user],
       put: [mail, audit],
-      updateUser: USER_UPDATES.factor,
+      updateUser: USER_UPDATES.factorRemoval,
       conditionCheck: [user, session],
     },
   },
@@ -688,19 +745,26 @@ export interface Permissions {
 }
 
 /**
- * The permissions in the route's row, plus reading the public keys and the caller's user and
- * session, if it requires a token, and counting changes if users change something by it.
+ * The permissions in the route's row, plus reading the public keys, the caller's user and session
+ * and API tokens, if it requires a token, counting changes if users change something by it, and
+ * recording the use of API tokens if it accepts them.
  */
 export function permissionsOf({ route, contract, permissions }: Route): Permissions {
   if (contract.access === 'public') return permissions;
-  const { batchGet = [], query = [], updateOutsideTransaction = [] } = permissions;
+  const { get = [], batchGet = [], query = [], conditionCheck } = permissions;
+  const { updateOutsideTransaction = [] } = permissions;
+  const acceptsTokens = contract.scope !== undefined;
   return {
     ...permissions,
+    get: [...get, apiToken],
     batchGet: [...new Set([...batchGet, user, session])],
     query: [...query, publicKey],
-    ...(countsChanges({ route, contract }) && {
-      updateOutsideTransaction: [...updateOutsideTransaction, changes],
-    }),
+    ...(conditionCheck && acceptsTokens && { conditionCheck: [...conditionCheck, apiToken] }),
+    updateOutsideTransaction: [
+      ...updateOutsideTransaction,
+      ...(countsChanges({ route, contract }) ? [changes] : []),
+      ...(acceptsTokens ? [tokenUse] : []),
+    ],
   };
 }
 

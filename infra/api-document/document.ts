@@ -1,4 +1,4 @@
-import type { Contract, Tag } from '../../lib/contract/contract.ts';
+import { type Contract, scopeOf, type Tag } from '../../lib/contract/contract.ts';
 import { MODULE_SCOPE } from '../../lib/modules/credential-contracts.ts';
 import project from '../../package.json' with { type: 'json' };
 import { type Route, routes } from '../../routes.ts';
@@ -34,7 +34,7 @@ help: the user lacks the role.
 placeholders.`;
 
 const TAGS: Readonly<Record<Tag, string>> = {
-  Tokens: 'Logging in, and verifying tokens.',
+  Tokens: 'Logging in, verifying tokens, and API tokens for scripts.',
   Sessions: 'Who is logged in where, and how to end it.',
   'Second factor': 'One-time codes of an authenticator (TOTP, RFC 6238) beside the password.',
   Account: "The caller's own account.",
@@ -127,6 +127,7 @@ function compact(value: unknown, indent: string): string {
 function operationOf(row: Route, shared: Shared): object {
   const { contract, route } = row;
   const { access, summary, tag } = contract;
+  const scope = scopeOf(contract);
   const example = EXAMPLES[route] ?? {};
   const admitsModule = typeof access === 'object' && access.module;
   const required =
@@ -145,7 +146,7 @@ function operationOf(row: Route, shared: Shared): object {
   return {
     operationId: operationIdOf(row),
     summary,
-    description: `Requires ${required}.`,
+    description: `Requires ${required}${scope ? `; of API tokens, ${scope}` : ''}.`,
     tags: tag && [tag],
     security,
     parameters: parameters.length > 0 ? parameters : undefined,

@@ -46,9 +46,10 @@ export function fillExample<T>(part: T, values: ExampleValues): T {
 export interface Example {
   /**
    * What must exist before the request can succeed: `integration` is one with parameters, an
-   * `invitee` is a user without a password, `ownSession` and `ownFactor` belong to the caller, and
-   * `session` and `factor` to another user. A `pendingFactor` is one of the caller that no code has
-   * confirmed. A `credential` is one of the module of an integration with parameters.
+   * `invitee` is a user without a password; `ownSession`, `ownToken` (an API token) and `ownFactor`
+   * belong to the caller, `session`, `token` and `factor` to another user. A `pendingFactor` is one
+   * of the caller that no code has confirmed. A `credential` is one of the module of an integration
+   * with parameters.
    */
   readonly needs?:
     | 'user'
@@ -59,6 +60,8 @@ export interface Example {
     | 'confirmationKey'
     | 'ownSession'
     | 'session'
+    | 'ownToken'
+    | 'token'
     | 'pendingFactor'
     | 'ownFactor'
     | 'factor';
@@ -95,6 +98,7 @@ const STORED = {
   secondFactor: false,
   state: 'invited',
   invitedUntil: '2026-11-23T09:30:00.000Z',
+  tokensExpire: null,
 };
 const ADMIN = {
   id: 1,
@@ -149,6 +153,14 @@ const KEY = {
 
 const RECOVERY_CODES = { recoveryCodes: ['K7QD-3MZA', '5XEB-WT2N'] };
 
+const TOKEN = {
+  series: '0mi9x2k3aQ7fZ0cJ4tRw2N',
+  name: 'Backup',
+  scopes: ['integrations:read'],
+  createdDate: DATE,
+  expires: '2026-12-22T09:30:00.000Z',
+};
+const LISTED_TOKEN = { ...TOKEN, lastUsed: null, lastAddress: null };
 const SESSION = {
   series: 'b6Qe1Xo9rT0uYk2m',
   tokenDate: DATE,
@@ -433,6 +445,18 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     path: { series: PLACEHOLDERS.series },
   },
   'POST /api/account/end-other-sessions': {},
+  'POST /api/account/tokens': {
+    body: { name: 'Backup', scopes: ['integrations:read'], expires: '2026-12-22T09:30:00Z' },
+    response: {
+      ...TOKEN,
+      token: 'gha_1_0mi9x2k3aQ7fZ0cJ4tRw2N_4wXKkq0l6JtZ1nQF5vYcT8sRb2dPzW9aHgLmU7eBoVx1r9Ck2',
+    },
+  },
+  'GET /api/account/tokens': { needs: 'ownToken', response: [LISTED_TOKEN] },
+  'POST /api/account/tokens/{series}/delete': {
+    needs: 'ownToken',
+    path: { series: PLACEHOLDERS.series },
+  },
   'POST /api/account/second-factor': {
     body: { currentPassword: PLACEHOLDERS.password },
     response: {
@@ -480,6 +504,15 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'POST /api/users/{login}/end-sessions': {
     needs: 'user',
     path: { login: PLACEHOLDERS.login },
+  },
+  'GET /api/users/{login}/tokens': {
+    needs: 'token',
+    path: { login: PLACEHOLDERS.login },
+    response: [LISTED_TOKEN],
+  },
+  'POST /api/users/{login}/tokens/{series}/delete': {
+    needs: 'token',
+    path: { login: PLACEHOLDERS.login, series: PLACEHOLDERS.series },
   },
   'POST /api/users/{login}/second-factor/remove': {
     needs: 'factor',

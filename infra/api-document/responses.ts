@@ -126,7 +126,7 @@ function failuresOf(row: Pick<Route, 'route' | 'contract'>): FailureCode[] {
   const codes: (FailureCode | false)[] = [
     ...(access === 'public'
       ? (['cross-site'] as const)
-      : (['unauthorized', 'invalid-token'] as const)),
+      : (['unauthorized', 'invalid-token', 'insufficient-scope'] as const)),
     needsFactor(access) && 'second-factor-required',
     typeof access === 'object' && 'forbidden',
     ...(body ? (['malformed', 'too-large', 'unsupported-media-type'] as const) : []),

@@ -8,7 +8,7 @@ import type * as v from 'valibot';
 import * as Accounts from '../../lib/accounts/account-contracts.ts';
 import { ListAudits } from '../../lib/audit/audit-contracts.ts';
 import { AUDITED_ACTIONS } from '../../lib/audit/audit-entry.ts';
-import { ROLES } from '../../lib/contract/contract.ts';
+import { ROLES, SCOPES } from '../../lib/contract/contract.ts';
 import { FIELD_CODES } from '../../lib/contract/failure.ts';
 import { type Limits, limitsOf } from '../../lib/contract/fields.ts';
 import { INTEGRATION_TYPES } from '../../lib/integrations/integration.ts';
@@ -16,6 +16,7 @@ import * as Integrations from '../../lib/integrations/integration-contracts.ts';
 import * as Parameters from '../../lib/integrations/parameter-contracts.ts';
 import { ReportModule } from '../../lib/modules/module-contracts.ts';
 import { ListSessions } from '../../lib/sessions/session-contracts.ts';
+import { CreateToken, ListTokens } from '../../lib/tokens/api-token-contracts.ts';
 import { PublishKeys } from '../../lib/tokens/token.ts';
 import * as Users from '../../lib/users/user-contracts.ts';
 
@@ -76,6 +77,8 @@ function withRequiredIds(schema: JsonSchema): JsonSchema {
 
 /** The schemas that have a name in the document, and so a type in generated clients. */
 const NAMED = {
+  ApiToken: ListTokens.response.item,
+  ApiTokenCreation: CreateToken.body,
   AuditEntry: ListAudits.response.item,
   Credentials: Accounts.Authenticate.body,
   Integration: Integrations.GetIntegration.response,
@@ -102,6 +105,7 @@ const NAMED_VALUES: Readonly<Record<string, readonly string[]>> = {
   AuditAction: AUDITED_ACTIONS,
   IntegrationType: INTEGRATION_TYPES,
   Role: ROLES,
+  Scope: SCOPES,
 };
 
 const string = (description?: string) => ({ type: 'string', description });

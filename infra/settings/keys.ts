@@ -151,6 +151,28 @@ export const keySettings = {
       '`mail.confirmLinkBase`.',
     false,
   ),
+  tokens: v.optional(
+    setting(
+      '[API tokens](clients.md#api-tokens) of users.',
+      v.strictObject({
+        daysMaximum: v.optional(
+          v.pipe(
+            count('days', 'How long an API token is valid at most, and by default.'),
+            atMost(3650, 'ten years: whoever steals such a token can use it until then'),
+          ),
+          365,
+        ),
+        perUser: v.optional(
+          v.pipe(
+            count('tokens', 'How many API tokens a user can have.'),
+            atMost(25, 'which their deletion removes in one transaction'),
+          ),
+          10,
+        ),
+      }),
+    ),
+    {},
+  ),
   deletionEndsSessions: flag(
     'Whether the deletion of a user ends their sessions at once. Without it, the latest 50 can ' +
       'read what requires no role until their tokens expire.',

@@ -25,6 +25,7 @@ const texts = v.strictObject({
   emailChanged: notice,
   secondFactorChanged: notice,
   codeRejected: notice,
+  tokenCreated: notice,
 } satisfies Record<Occasion, unknown>);
 
 /**

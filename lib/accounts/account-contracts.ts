@@ -38,6 +38,7 @@ export const GetAccount = {
   ...shared,
   summary: "Get the caller's own account",
   access: 'enrolling',
+  scope: 'read',
   response: v.strictObject({
     ...userResponse.entries,
     secondFactor: v.boolean(),

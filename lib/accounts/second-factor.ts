@@ -22,7 +22,7 @@ import { attemptBy, type LoginThrottle, openLoginThrottle } from '../throttle/lo
 import { issuer } from '../tokens/token.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import { factorChange } from '../users/credential-table.ts';
-import { allSessionsEnded, sessionKept } from '../users/session-item.ts';
+import { allLogInsEnded, sessionKept } from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor } from '../users/user-table.ts';
 
@@ -116,7 +116,7 @@ export async function confirmFactor(
                 factorChange(callerUser, {
                   secondFactor: factor,
                   pendingFactor: undefined,
-                  ...allSessionsEnded(callerUser),
+                  ...allLogInsEnded(callerUser),
                 }),
                 sessionKept(caller, callerUser, 'sessionEndings'),
                 notified('secondFactorChanged', callerUser, now),

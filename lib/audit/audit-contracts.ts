@@ -49,6 +49,7 @@ export const ListAudits = {
   tag: 'Audit trail',
   summary: 'List the audit trail, newest entries first',
   access: { anyRole: ['ROLE_ADMIN'] },
+  scope: 'read',
   entityName: 'audit',
   query: listQuery(
     {

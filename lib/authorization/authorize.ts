@@ -1,5 +1,5 @@
 import { auditEntry } from '../audit/audit-entry.ts';
-import type { Access } from '../contract/contract.ts';
+import { type Access, isInScope, type Scope } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { settleAll } from '../runtime/waiting.ts';
 import {
@@ -13,21 +13,24 @@ import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, type Condition, EXISTS, withConditionOn } from '../table/write.ts';
-import type { AuthorizedCaller, CallerFrom, ChangeRule } from '../users/caller.ts';
+import type { AuthorizedCaller, Caller, CallerFrom, ChangeRule } from '../users/caller.ts';
 import {
   type AccessState,
   isLive,
+  keyOfCaller,
   type Session,
   sessionKey,
   sessionOf,
 } from '../users/session-item.ts';
-import type { User } from '../users/user.ts';
+import { activeTokens, type User } from '../users/user.ts';
 import { actorOf, userOf } from '../users/user-table.ts';
 import { type EndedSessions, endedSessions, requireChangeLeft } from './account-limits.ts';
 
 /** What a request requires of its caller. */
 interface Requirements {
   readonly access: Access;
+  /** Absent if no API token is accepted. */
+  readonly scope: Scope | undefined;
   readonly secondFactor: FactorRequirement | undefined;
 }
 
@@ -37,32 +40,39 @@ export const openAccessSettings = () => ({
   secondFactor: openFactorRequirement(),
 });
 
-/** The user and the session of a caller, as stored. */
+/** The user and the session of a caller, as stored; an API token has no session. */
 interface Stored {
+  readonly caller: Caller;
   readonly user: User | undefined;
   readonly session: Session | undefined;
 }
 
-/** Whether the session has not ended, and its user can use it. */
+/** Whether the session or the API token has not ended, and its user can use it. */
 function isValid(stored: Stored): stored is Stored & { readonly user: User } {
-  const { user, session } = stored;
-  return session !== undefined && user?.activated === true && isLive(session, user, Date.now());
+  const { caller, user, session } = stored;
+  if (!user?.activated) return false;
+  const now = Date.now();
+  return caller.scopes
+    ? activeTokens(user, now).some(({ series }) => series === caller.jti)
+    : session !== undefined && isLive(session, user, now);
 }
 
 /**
- * Reads the user and the session of a caller in one call. A session that seems to have ended is
+ * Reads the user and the session of a caller in one call. The user says whether an API token has
+ * ended; its item was read when it was verified. A session that seems to have ended is
  * read again after its user: a change that keeps it may have been committed between the two reads.
  */
 async function readStored(table: Table, caller: CallerFrom): Promise<Stored> {
   const [userItem, sessionItem] = await table.getAll([
     entityKey('USER', caller.id),
-    sessionKey(caller),
+    ...(caller.scopes ? [] : [sessionKey(caller)]),
   ]);
   const user = userItem && userOf(userItem);
   const session = sessionItem && sessionOf(sessionItem);
-  if (!session || isValid({ user, session }) || session.deletedUser) return { user, session };
+  const stored: Stored = { caller, user, session };
+  if (!session || isValid(stored) || session.deletedUser) return stored;
   const [again] = await table.getAll([sessionKey(caller)]);
-  return { user, session: again && sessionOf(again) };
+  return { ...stored, session: again && sessionOf(again) };
 }
 
 /**
@@ -71,7 +81,7 @@ async function readStored(table: Table, caller: CallerFrom): Promise<Stored> {
  */
 function denialReason(
   user: AccessState,
-  { access, secondFactor }: Requirements,
+  { access, secondFactor }: Pick<Requirements, 'access' | 'secondFactor'>,
 ): FailureCode | undefined {
   if (needsFactor(access) && lacksFactor(user, secondFactor, Date.now()))
     return 'second-factor-required';
@@ -82,15 +92,15 @@ function denialReason(
 
 /**
  * What `denialReason` and `isValid` require of the user, as a condition in the transaction of the
- * change; that the session exists is a condition on its item. A deactivation ends all sessions, so
- * it needs no condition of its own. The version stands for the roles and for the login, which is
- * written to the audit fields and may meanwhile belong to another user; `factorChanges` stands for
- * the second factor. Where the change updates this item, its function may write whatever the
- * condition names (routes.ts).
+ * change; that the session or the API token exists is a condition on its item. A deactivation ends
+ * all sessions, so it needs no condition of its own. The version stands for the roles and for the
+ * login, which is written to the audit fields and may meanwhile belong to another user;
+ * `factorChanges` stands for the second factor. Where the change updates this item, its function
+ * may write whatever the condition names (routes.ts).
  */
 function userStillAuthorized(
   { version, passwordChanges, sessionEndings, factorChanges }: User,
-  { access, secondFactor }: Requirements,
+  { access, secondFactor }: Pick<Requirements, 'access' | 'secondFactor'>,
   now: number,
 ): Condition {
   const requiresFactor = needsFactor(access) && secondFactor && isInForce(secondFactor, now);
@@ -111,16 +121,18 @@ export function authorize(
   caller: CallerFrom,
   access: Access,
   {
+    scope,
     deletionEndsSessions = false,
     secondFactor,
     ended = endedSessions(),
   }: {
+    readonly scope?: Scope | undefined;
     readonly deletionEndsSessions?: boolean;
     readonly secondFactor?: FactorRequirement | undefined;
     readonly ended?: EndedSessions;
   } = {},
 ): AuthorizedCaller {
-  const required: Requirements = { access, secondFactor };
+  const required: Requirements = { access, scope, secondFactor };
   // The endpoint, the read budget and the first load of a change share one read; a retry must read
   // the current state.
   let read: Promise<Stored> | undefined;
@@ -138,6 +150,12 @@ export function authorize(
     ended.add(caller);
     throw new Failure('invalid-token');
   }
+  /** Before the roles: with the scope, the roles of the user decide. */
+  function requireScope(): void {
+    const { scopes } = caller;
+    if (scopes && !(scope && isInScope(scopes, scope)))
+      throw new Failure('insufficient-scope', { scope });
+  }
   function requireNoDenial(user: AccessState): void {
     const reason = denialReason(user, required);
     if (reason) throw new Failure(reason);
@@ -145,6 +163,7 @@ export function authorize(
   const confirm = async (): Promise<User> => {
     const stored = await readOnce();
     if (!isValid(stored)) refuse();
+    requireScope();
     requireNoDenial(stored.user);
     return stored.user;
   };
@@ -214,7 +233,7 @@ async function changeBy<R, E, L, P>(
         ...withConditionOn(
           entityKey('USER', caller.id),
           userStillAuthorized(callerUser, required, now),
-          withConditionOn(sessionKey(caller), EXISTS, writes),
+          withConditionOn(keyOfCaller(caller), EXISTS, writes),
         ),
         ...[event].flat().map((each) => auditEntry(actor, each, now)),
       ],

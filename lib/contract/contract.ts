@@ -38,6 +38,33 @@ export type Tag =
   | 'Audit trail'
   | 'Status';
 
+/** What API tokens can be for: the tags of endpoints that accept them, to read or to write. */
+export const SCOPES = [
+  'account:read',
+  'audit-trail:read',
+  'integrations:read',
+  'integrations:write',
+  'modules:read',
+  'modules:write',
+  'parameters:read',
+  'parameters:write',
+  'sessions:read',
+  'sessions:write',
+  'status:read',
+  'status:write',
+  'users:read',
+  'users:write',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** The scope that an endpoint requires of API tokens; undefined if it accepts none. */
+export const scopeOf = ({ tag, scope }: Pick<Contract, 'tag' | 'scope'>): Scope | undefined =>
+  scope && (`${tag?.toLowerCase().replace(' ', '-')}:${scope}` as Scope);
+
+/** Whether the scopes of an API token contain one; whoever may write may also read. */
+export const isInScope = (granted: readonly Scope[], required: Scope): boolean =>
+  granted.includes(required) || granted.includes(required.replace(/:read$/, ':write') as Scope);
+
 /**
  * Requests whose durations are counted together, because they are expected to take about as long: a
  * login hashes, a reset waits on purpose, a change is a transaction.
@@ -73,6 +100,8 @@ export interface Contract {
   /** Absent for the console, which is not in the API document. */
   readonly tag?: Tag;
   readonly access: Access;
+  /** What API tokens need of the scopes of the tag; without it, they are rejected. */
+  readonly scope?: 'read' | 'write';
   /** A read or a change, by the method, unless given. */
   readonly kind?: RequestKind;
   /** Absent for an endpoint that is not about a resource, such as the health of the service. */

@@ -9,6 +9,7 @@ export type FailureCode =
   | 'unsupported-grant'
   | 'code-required'
   | 'forbidden'
+  | 'insufficient-scope'
   | 'second-factor-required'
   | 'malformed'
   | 'invalid'
@@ -38,6 +39,7 @@ export type FailureCode =
   | 'parameters-too-large'
   | 'parameter-ids-used-up'
   | 'too-many-credentials'
+  | 'too-many-tokens'
   | TooLong
   | 'page-too-large'
   | 'not-from-edge'
@@ -73,6 +75,7 @@ export interface FieldError extends Limits {
 interface Details extends ErrorOptions {
   readonly fieldErrors?: readonly FieldError[];
   readonly retryAfter?: number;
+  readonly scope?: string | undefined;
 }
 
 /**
@@ -84,14 +87,17 @@ export class Failure extends Error {
   readonly fieldErrors: readonly FieldError[] | undefined;
   /** In whole seconds. Without it, the response has the Retry-After of the code, if any. */
   readonly retryAfter: number | undefined;
+  /** What an API token lacks, if there is a scope for it (RFC 6750, 3). */
+  readonly scope: string | undefined;
   /** A value that only attempts at one login have, for the log: the login may be a password. */
   loginPseudonym: string | undefined;
 
-  constructor(code: FailureCode, { fieldErrors, retryAfter, ...options }: Details = {}) {
+  constructor(code: FailureCode, { fieldErrors, retryAfter, scope, ...options }: Details = {}) {
     super(code, options);
     this.name = 'Failure';
     this.code = code;
     this.fieldErrors = fieldErrors;
     this.retryAfter = retryAfter;
+    this.scope = scope;
   }
 }

@@ -1,11 +1,12 @@
 import { endedSessions } from '../authorization/account-limits.ts';
 import { authorize, openAccessSettings } from '../authorization/authorize.ts';
-import type { ProtectedContract } from '../contract/contract.ts';
+import { type ProtectedContract, scopeOf } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import { limitColdStart } from '../runtime/execution-environment.ts';
 import { settleAll } from '../runtime/waiting.ts';
 import { openTable } from '../table/open-table.ts';
 import type { Table } from '../table/table.ts';
+import { openTokenUses } from '../tokens/api-token.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { AuthorizedCaller, Caller } from '../users/caller.ts';
 import { lambdaHandler, type Request } from './lambda-handler.ts';
@@ -40,7 +41,9 @@ export function respondToUsers<C extends ProtectedContract>(
   contract: C,
   handle: (request: AuthorizedRequest<C>) => Promise<Response>,
 ) {
-  const settings = { ...openAccessSettings(), ended: endedSessions() };
+  const scope = scopeOf(contract);
+  const settings = { ...openAccessSettings(), scope, ended: endedSessions() };
+  const recordUse = openTokenUses(table);
   return async (
     readRequest: () => Request<C>,
     authenticated: unknown,
@@ -56,7 +59,11 @@ export function respondToUsers<C extends ProtectedContract>(
     const handled = async () => handle({ ...readRequest(), caller });
     // Run in parallel: `handle` reads while the table confirms the access. Without access, its
     // response is discarded.
-    const [, response] = await settleAll([caller.requireAuthorized(), handled()]);
+    const authorized = async () => {
+      await caller.requireAuthorized();
+      if (from.scopes) await recordUse(from);
+    };
+    const [, response] = await settleAll([authorized(), handled()]);
     return response;
   };
 }

@@ -74,6 +74,14 @@ const PROBLEMS = {
     title: 'Forbidden',
     detail: 'Access is denied',
   },
+  'insufficient-scope': {
+    status: 403,
+    message: 'error.http.403',
+    title: 'Forbidden',
+    detail: 'The API token is not meant for this: it lacks the scope, or this requires a session',
+    // RFC 6750, 3.1.
+    headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
+  },
   'second-factor-required': {
     status: 403,
     message: 'error.secondfactorrequired',
@@ -266,6 +274,12 @@ const PROBLEMS = {
     title: 'Too many credentials',
     detail: 'A module can have two credentials: delete the one that it no longer uses',
   },
+  'too-many-tokens': {
+    status: 400,
+    message: 'error.toomanytokens',
+    title: 'Too many API tokens',
+    detail: 'You have as many API tokens as this environment allows: delete one',
+  },
   'page-too-deep': {
     ...TOO_LONG,
     detail:
@@ -354,6 +368,9 @@ export function problem(
     headers: {
       'Content-Type': 'application/problem+json; charset=utf-8',
       ...headers,
+      ...(failure.scope && {
+        'WWW-Authenticate': `${headers?.['WWW-Authenticate']}, scope="${failure.scope}"`,
+      }),
       ...(failure.retryAfter !== undefined && { 'Retry-After': String(failure.retryAfter) }),
       ...(isAlert && {
         'X-gatehouseApp-error': message,

@@ -18,6 +18,7 @@ export const MAILS_PER_WINDOW: Readonly<Record<Occasion, number>> = {
   emailChanged: 20,
   secondFactorChanged: 20,
   codeRejected: 20,
+  tokenCreated: 20,
 };
 /** The same while the address of the account is unproven. */
 const TO_UNPROVEN_MAX = 3;

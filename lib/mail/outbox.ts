@@ -23,6 +23,7 @@ export const OCCASIONS = [
   'emailChanged',
   'secondFactorChanged',
   'codeRejected',
+  'tokenCreated',
 ] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 export type NoticeOccasion = Exclude<Occasion, 'reset' | 'invitation' | 'emailConfirmation'>;

@@ -33,6 +33,7 @@ export const ListCredentials = {
   ...shared,
   summary: 'List the credentials of the module of an integration, without their secrets',
   access: administrators,
+  scope: 'read',
   path: idInPath,
   response: v.array(
     v.strictObject({
@@ -51,6 +52,7 @@ export const DeleteCredential = {
   ...shared,
   summary: 'Delete a credential, whose tokens are refused from then on',
   access: administrators,
+  scope: 'write',
   path: v.object({ ...idInPath.entries, clientId }),
   headers: ALERT,
   failures: ['not-found'],

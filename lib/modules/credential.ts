@@ -1,5 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { crc32 } from 'node:zlib';
+import { timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { moduleName } from '../audit/audit-entry.ts';
 import { idFromText } from '../contract/fields.ts';
@@ -9,54 +8,31 @@ import { integrationOf } from '../integrations/integration-table.ts';
 import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
 import { entityKey, type Key } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
+import { hasChecksum, hashOfSecret, newSecret, randomDigits } from '../tokens/secret.ts';
 
-/*
- * The credentials of modules. A secret is `ghm_`, 256 random bits in 43 digits of base 62, and a
- * checksum in 6: scanners find a leaked one by the pattern, and the checksum tells it from other
- * text offline.
- */
+/* The credentials of modules. */
 
-const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const SECRET = /^ghm_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+const PREFIX = 'ghm_';
+const SECRET = /^ghm_[0-9A-Za-z]{49}$/;
 const CLIENT_ID = /^module-(\d{1,16})-[0-9A-Za-z]{12}$/;
 
 /** So that one can be exchanged for the other without a gap. */
 export const CREDENTIALS_MAX = 2;
 
-function base62(number: bigint, length: number): string {
-  let text = '';
-  for (let rest = number; rest > 0n; rest /= 62n) text = DIGITS[Number(rest % 62n)] + text;
-  return text.padStart(length, '0');
-}
-
-const random = (bytes: number, length: number): string =>
-  base62(BigInt(`0x${randomBytes(bytes).toString('hex')}`), length);
-const checksumOf = (digits: string): string => base62(BigInt(crc32(digits)), 6);
-
 /** A new secret. */
-export function newSecret(): string {
-  const digits = random(32, 43);
-  return `ghm_${digits}${checksumOf(digits)}`;
-}
+export const newClientSecret = (): string => newSecret(PREFIX);
 
 /** Whether a text has the form of a secret and its checksum is right. */
-export function isSecret(text: string): boolean {
-  const [, digits, checksum] = SECRET.exec(text) ?? [];
-  return digits !== undefined && checksumOf(digits) === checksum;
-}
+export const isSecret = (text: string): boolean => SECRET.test(text) && hasChecksum(text, PREFIX);
 
 /** A new client id of the module of an integration. */
 export const newClientId = (integrationId: number): string =>
-  moduleName(integrationId, random(9, 12).slice(-12));
+  moduleName(integrationId, randomDigits(9, 12).slice(-12));
 
 /** The id of the integration whose module has this client id; undefined if no module can. */
 export function integrationOfClient(clientId: string): number | undefined {
   return idFromText(CLIENT_ID.exec(clientId)?.[1] ?? '');
 }
-
-/** How a secret is stored. It has too many bits to be guessed, so the hash need not be slow. */
-export const hashOfSecret = (secret: string): string =>
-  createHash('sha256').update(secret).digest('base64url');
 
 /** The keys of the items that confirm a credential. */
 export const keysOfCredential = (integrationId: number, clientId: string): [Key, Key] => [
@@ -97,9 +73,6 @@ export const activeCredentials = (
 /** Whether this is the secret of a credential. */
 export const isSecretOf = ({ hash }: ConfirmedCredential, secret: string): boolean =>
   timingSafeEqual(Buffer.from(hash), Buffer.from(hashOfSecret(secret)));
-
-/** The hour of a time, which is in milliseconds since 1970 (ISO 8601, UTC). */
-export const hourOf = (now: number): string => `${new Date(now).toISOString().slice(0, 13)}:00:00Z`;
 
 export const credentialUseKey = (clientId: string): Key => ({
   pk: `CREDENTIAL-USE#${clientId}`,

@@ -1,6 +1,4 @@
-import { MILLISECONDS_PER_DAY } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
-import { instantOf } from '../contract/fields.ts';
 import type { Integration, StoredCredential } from '../integrations/integration.ts';
 import { credentialKey } from '../integrations/integration-items.ts';
 import {
@@ -10,14 +8,14 @@ import {
 } from '../integrations/integration-table.ts';
 import type { Table } from '../table/table.ts';
 import { put, remove } from '../table/write.ts';
+import { expiryOf, hashOfSecret } from '../tokens/secret.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import {
   activeCredentials,
   CREDENTIALS_MAX,
   credentialUseKey,
-  hashOfSecret,
   newClientId,
-  newSecret,
+  newClientSecret,
 } from './credential.ts';
 import type { NewCredential } from './credential-contracts.ts';
 
@@ -42,7 +40,7 @@ export function createCredential(
   integrationId: number,
   { expires }: NewCredential,
 ): Promise<CreatedCredential> {
-  const [clientId, clientSecret] = [newClientId(integrationId), newSecret()];
+  const [clientId, clientSecret] = [newClientId(integrationId), newClientSecret()];
   return caller.change({
     load: () => findIntegration(table, integrationId),
     decide({ loaded: before, callerUser, now }) {
@@ -53,7 +51,7 @@ export function createCredential(
         clientId,
         createdDate: new Date(now).toISOString(),
         createdBy: callerUser.login,
-        expires: expiryOf(expires, now),
+        expires: new Date(expiryOf(expires, LIFE_DAYS_MAX, now)).toISOString(),
       };
       const after: Integration = { ...before, credentials: [...active, credential] };
       return {
@@ -71,19 +69,6 @@ export function createCredential(
       };
     },
   });
-}
-
-function expiryOf(wanted: string | undefined, now: number): string {
-  const latest = now + LIFE_DAYS_MAX * MILLISECONDS_PER_DAY;
-  if (!wanted) return new Date(latest).toISOString();
-  const time = Date.parse(instantOf(wanted) as string);
-  if (!(time > now && time <= latest))
-    throw new Failure('invalid', {
-      fieldErrors: [
-        { field: 'expires', message: 'Size', reason: `in the next ${LIFE_DAYS_MAX} days` },
-      ],
-    });
-  return new Date(time).toISOString();
 }
 
 /** The credentials of a module that have not expired, as clients see them. Fails with not-found. */

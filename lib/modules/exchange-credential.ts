@@ -5,13 +5,13 @@ import type { Item, Table } from '../table/table.ts';
 import { type Condition, set } from '../table/write.ts';
 import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
 import { issueModuleToken } from '../tokens/issue-token.ts';
+import { hourOf } from '../tokens/secret.ts';
 import { openModuleSigner } from '../tokens/signing-keys.ts';
 import { MODULE_TOKEN_SECONDS } from '../tokens/token.ts';
 import {
   type ConfirmedCredential,
   confirmedCredential,
   credentialUseKey,
-  hourOf,
   integrationOfClient,
   isSecret,
   isSecretOf,

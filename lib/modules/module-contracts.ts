@@ -40,6 +40,7 @@ export const ListModules = {
   ...shared,
   summary: 'List what the modules of all integrations run, and when their credentials expire',
   access: integrators,
+  scope: 'read',
   query: listQuery(filterableFields(MODULE_FIELDS), { others: [] }),
   headers: ['Link'],
   optionalHeaders: ['X-Total-Count'],
@@ -59,6 +60,7 @@ export const ReadModule = {
   ...shared,
   summary: 'Get what the module of an integration is wanted to run, as of one moment',
   access: { ...integrators, module: true },
+  scope: 'read',
   path: idInPath,
   optionalHeaders: ['ETag'],
   response: v.strictObject({

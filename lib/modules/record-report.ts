@@ -6,7 +6,7 @@ import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, EXISTS, set } from '../table/write.ts';
-import { hourOf } from './credential.ts';
+import { hourOf } from '../tokens/secret.ts';
 import type { AuthorizedModule } from './module-caller.ts';
 
 /**

@@ -19,8 +19,9 @@ import {
 import type { Key } from '../table/keys.ts';
 import { readCountItem } from '../table/read-budget.ts';
 import { attemptsItem, rejectionItem, sourceItem } from '../throttle/attempt-items.ts';
+import { tokenUseItem } from '../tokens/api-token.ts';
 import { notBeforeItem, publicKeyItem } from '../tokens/token.ts';
-import { sessionItem } from '../users/session-item.ts';
+import { apiTokenItem, sessionItem } from '../users/session-item.ts';
 import * as users from '../users/user-items.ts';
 import { importedIntegrationItem, importedUserItem } from './import-marker.ts';
 import { overviewItem } from './overview/count-overview.ts';
@@ -47,6 +48,8 @@ const DECLARATIONS = {
   pendingEmail: users.pendingEmailItem,
   reads: readCountItem,
   session: sessionItem,
+  apiToken: apiTokenItem,
+  tokenUse: tokenUseItem,
   changes: changeCountItem,
   mail: mailItem,
   resetMail: resetMailItem,

@@ -38,6 +38,7 @@ export const ListSessions = {
   ...shared,
   summary: "List the caller's sessions, the latest first",
   access: 'authenticated',
+  scope: 'read',
   response: sessions,
   failures: ['read-budget-spent'],
 } satisfies Contract;
@@ -54,6 +55,7 @@ export const EndSession = {
   ...shared,
   summary: "End one of the caller's sessions",
   access: 'authenticated',
+  scope: 'write',
   path: seriesInPath,
 } satisfies Contract;
 
@@ -62,6 +64,7 @@ export const ListUserSessions = {
   ...shared,
   summary: 'List the sessions of a user, the latest first',
   access: administrators,
+  scope: 'read',
   path: loginInPath,
   response: sessions,
   failures: ['read-budget-spent'],
@@ -72,6 +75,7 @@ export const EndUserSessions = {
   ...shared,
   summary: 'End all sessions of a user',
   access: administrators,
+  scope: 'write',
   path: loginInPath,
 } satisfies Contract;
 
@@ -80,5 +84,6 @@ export const EndUserSession = {
   ...shared,
   summary: 'End a session of a user',
   access: administrators,
+  scope: 'write',
   path: seriesOfUserInPath,
 } satisfies Contract;

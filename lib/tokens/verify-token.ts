@@ -5,6 +5,7 @@ import { awaitInColdStart } from '../runtime/execution-environment.ts';
 import { settleAll } from '../runtime/waiting.ts';
 import type { Table } from '../table/table.ts';
 import type { Caller } from '../users/caller.ts';
+import { apiTokenIn, verifyApiToken } from './api-token.ts';
 import {
   ALGORITHM,
   AUDIENCE,
@@ -104,6 +105,8 @@ export function openVerifier<T = never>(
 
   return {
     async verify(authorization) {
+      const apiToken = authorization && apiTokenIn(authorization);
+      if (apiToken) return verifyApiToken(table, apiToken);
       await firstRead;
       const token = tokenIn(authorization);
       const now = Date.now();

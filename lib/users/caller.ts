@@ -1,4 +1,6 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
+import type { Scope } from '../contract/contract.ts';
+import { Failure } from '../contract/failure.ts';
 import type { Decision } from '../table/change.ts';
 import type { User } from './user.ts';
 
@@ -8,15 +10,28 @@ import type { User } from './user.ts';
 export interface Caller {
   /** The id of the user. */
   readonly id: number;
-  /** The token's id (RFC 7519, 4.1.7), which is the series of its session. */
+  /**
+   * The token's id (RFC 7519, 4.1.7), which is the series of its session, or the series of an API
+   * token.
+   */
   readonly jti: string;
   /** Seconds since 1970. */
   readonly expires: number;
+  /** What the API token of the caller allows; absent for the token of a session. */
+  readonly scopes?: readonly Scope[];
 }
 
 /** A caller, and the address from which the request came. */
 export interface CallerFrom extends Caller {
   readonly source: string;
+}
+
+/**
+ * Fails with insufficient-scope for an API token where a session is required: what it would create
+ * could outlive the end of the token.
+ */
+export function requireSession({ scopes }: Caller): void {
+  if (scopes) throw new Failure('insufficient-scope');
 }
 
 /** A decision and what the audit trail records of it. */

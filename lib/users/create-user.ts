@@ -5,14 +5,15 @@ import type { PasswordPolicy } from '../passwords/password-policy.ts';
 import { settleAll } from '../runtime/waiting.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/write.ts';
-import type { AuthorizedCaller } from './caller.ts';
+import { type AuthorizedCaller, requireSession } from './caller.ts';
 import { EDITABLE_USER_FIELDS, invitationAt, newRandomText, type User } from './user.ts';
 import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation, userChanges } from './user-table.ts';
 
 /**
  * Creates an account. The user of an activated account without a password is invited by mail to set
- * one. Fails with login-taken, email-taken, forbidden, and as the policy does.
+ * one. Fails with login-taken, email-taken, forbidden, as the policy does, and with
+ * insufficient-scope for an API token that sets a password or creates an administrator.
  */
 export async function createUser(
   { table, hasher, policy }: { table: Table; hasher: PasswordHasher; policy: PasswordPolicy },
@@ -20,6 +21,7 @@ export async function createUser(
   newUser: NewUser,
 ): Promise<User> {
   const { password } = newUser;
+  if (password !== undefined || newUser.authorities.includes('ROLE_ADMIN')) requireSession(caller);
   if (password !== undefined) {
     policy.requireLength('password', password);
     policy.requireUncommon(password, newUser);

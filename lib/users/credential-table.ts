@@ -1,6 +1,6 @@
 import { entityKey } from '../table/keys.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
-import { allSessionsEnded, type Session } from './session-item.ts';
+import { type allLogInsEnded, allSessionsEnded, type Session } from './session-item.ts';
 import { newRandomText, type User } from './user.ts';
 
 /* The writes of what a user logs in with, password and second factor, and of what ends sessions. */
@@ -68,7 +68,7 @@ export function loggedIn(
 export function factorChange(
   user: User,
   changed: Partial<Pick<User, 'secondFactor' | 'pendingFactor'>> &
-    Partial<ReturnType<typeof allSessionsEnded>>,
+    Partial<ReturnType<typeof allLogInsEnded | typeof allSessionsEnded>>,
 ): Write {
   const { id, version, secondFactor, pendingFactor, factorChanges = 0 } = user;
   const { sessionEndings } = user;

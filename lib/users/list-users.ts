@@ -17,6 +17,7 @@ export const ListUsers = {
   entityName: 'userManagement',
   summary: 'List users',
   access: 'authenticated',
+  scope: 'read',
   query: listQuery(
     { ...filterableFields({ ...USER_FIELDS, ...ADMINISTRATOR_FIELDS }), text: 'search' },
     { others: Object.keys(USER_FIELDS) },

@@ -1,13 +1,16 @@
 import * as v from 'valibot';
-import type { Role } from '../contract/contract.ts';
-import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
+import type { Role, Scope } from '../contract/contract.ts';
+import { count, type ItemDeclaration, id, text } from '../table/item-kind.ts';
 import { idText, type Key } from '../table/keys.ts';
 import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
 import { EXISTS, put, remove, set, type Write } from '../table/write.ts';
 import type { Caller } from './caller.ts';
 import type { User } from './user.ts';
 
-/* Sessions: here, because a change of a user ends them and a deletion lets them read on. */
+/*
+ * Sessions and API tokens: here, because changes of a user end them, and a deletion lets sessions
+ * read on.
+ */
 
 /** A log-in of a user, as stored until its token expires. It ends when its item is deleted. */
 export interface Session extends SessionCounts {
@@ -81,8 +84,14 @@ export const sessionCounts = ({ passwordChanges, sessionEndings = 0 }: User): Se
   sessionEndings,
 });
 
-/** The attributes of a user all of whose sessions end. */
-export const allSessionsEnded = ({ sessionEndings = 0 }: User) => ({
+/** The attributes of a user all of whose sessions and API tokens end. */
+export const allSessionsEnded = (user: User) => ({
+  ...allLogInsEnded(user),
+  tokens: undefined,
+});
+
+/** The attributes of a user all of whose sessions end; API tokens stay. */
+export const allLogInsEnded = ({ sessionEndings = 0 }: User) => ({
   sessionEndings: sessionEndings + 1,
 });
 
@@ -151,3 +160,49 @@ export const sessionOutlives = (user: User, { jti }: Session): Write =>
     },
     EXISTS,
   );
+
+/**
+ * An API token, as stored until it expires. It ends when `tokens` of its user lists it no more, so
+ * that whatever ends all sessions ends it as well, but a new password does not.
+ */
+export interface ApiToken {
+  /** Its name in the API and in the audit trail. */
+  readonly series: string;
+  readonly userId: number;
+  /** SHA-256 of the whole token. */
+  readonly hash: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** ISO 8601, UTC. */
+  readonly createdDate: string;
+  /** Seconds since 1970. */
+  readonly expires: number;
+}
+
+/**
+ * In a partition of its own, which only those who know the series can name: requests with invented
+ * tokens must not keep the items of a user busy.
+ */
+export const apiTokenKey = (series: string): Key => ({ pk: `TOKEN#${series}`, sk: 'TOKEN' });
+export const apiTokenItem: ItemDeclaration = {
+  pk: 'TOKEN#<series>',
+  sk: 'TOKEN',
+  name: 'API token',
+  attributes: () =>
+    v.object({
+      series: text,
+      userId: id,
+      name: text,
+      scopes: v.array(text),
+      createdDate: text,
+      expires: count,
+    }),
+  personal: ['name', 'scopes', 'createdDate', 'expires'],
+  personIn: 'userId',
+  onForget: 'delete',
+  onRestore: 'delete',
+};
+
+/** The key of the item that ends with the session or the API token of a caller. */
+export const keyOfCaller = (caller: Caller): Key =>
+  caller.scopes ? apiTokenKey(caller.jti) : sessionKey(caller);

@@ -13,7 +13,7 @@ import {
   requireVersion,
   withConditionOn,
 } from '../table/write.ts';
-import type { AuthorizedCaller } from './caller.ts';
+import { type AuthorizedCaller, requireSession } from './caller.ts';
 import { EDITABLE_USER_FIELDS, type EditableUserField, invitationAt, type User } from './user.ts';
 import type { UserChange } from './user-schema.ts';
 import {
@@ -29,7 +29,8 @@ import {
  * address, and a user who has no password yet is invited again at a new address and after an
  * activation. Fails with unknown-id, version-changed, login-taken, email-taken, last-administrator,
  * forbidden, and with confirmation-required if the caller's own address `mustBeConfirmed`: somebody
- * with a stolen token could otherwise have a password reset at a new address.
+ * with a stolen token could otherwise have a password reset at a new address. Fails with
+ * insufficient-scope for an API token that makes an administrator or changes the address of one.
  */
 export async function updateUser(
   table: Table,
@@ -46,6 +47,10 @@ export async function updateUser(
       const isOwn = targetUser.id === callerUser.id;
       if (mustBeConfirmed && isOwn && !isSameRecipient(changes.email, targetUser.email))
         throw new Failure('confirmation-required');
+      const was = targetUser.authorities.includes('ROLE_ADMIN');
+      const becomes = !was && changes.authorities?.includes('ROLE_ADMIN');
+      if (becomes || (was && !isSameRecipient(changes.email, targetUser.email)))
+        requireSession(caller);
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
       const by = { modifier: callerUser, now };
       const { writes, ...decision } = modify('user.updated', targetUser, changes, by);

@@ -33,6 +33,7 @@ export const userItem: ItemDeclaration = {
       sessionEndings: v.optional(count),
       lastLogin: v.optional(text),
       latestSession: v.optional(text),
+      tokens: v.optional(v.array(v.object({ series: text, expires: count }))),
       invitedAt: v.optional(text),
       emailUnproven: v.optional(v.literal(true)),
       secondFactor: v.optional(secondFactor()),

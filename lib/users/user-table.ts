@@ -20,7 +20,7 @@ import {
   set,
   type Write,
 } from '../table/write.ts';
-import { allSessionsEnded, type Session, sessionOutlives } from './session-item.ts';
+import { allSessionsEnded, apiTokenKey, type Session, sessionOutlives } from './session-item.ts';
 import { EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from './user-items.ts';
 
@@ -162,7 +162,8 @@ export function modification(
  * that can still read until they expire.
  */
 export function deletion(user: User, outliving: readonly Session[]): Write[] {
-  const { version, secondFactor, passwordChanges, sessionEndings, latestSession } = user;
+  const { version, secondFactor, passwordChanges, sessionEndings } = user;
+  const { latestSession, tokens = [] } = user;
   return [
     ...membership(user, undefined),
     releaseLogin(user),
@@ -170,9 +171,17 @@ export function deletion(user: User, outliving: readonly Session[]): Write[] {
     // No new password, second factor, log-in or end of all sessions creates a version.
     remove(
       entityKey('USER', user.id),
-      attributesAre({ version, secondFactor, passwordChanges, sessionEndings, latestSession }),
+      attributesAre({
+        version,
+        secondFactor,
+        passwordChanges,
+        sessionEndings,
+        latestSession,
+        tokens: user.tokens,
+      }),
     ),
     changeTotal('USER', -1),
+    ...tokens.map(({ series }) => remove(apiTokenKey(series))),
     ...outliving.map((session) => sessionOutlives(user, session)),
   ];
 }

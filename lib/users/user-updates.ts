@@ -28,7 +28,8 @@ export const USER_UPDATES = {
     'passwordChanges',
     'sessionEndings',
   ],
-  sessions: SESSIONS,
+  sessions: [...SESSIONS, 'tokens'],
+  tokens: [...SESSIONS, 'tokens'],
   address: [...ADDRESS_CHANGE, 'securityStamp'],
   account: [
     ...SESSIONS,
@@ -42,6 +43,7 @@ export const USER_UPDATES = {
     'securityStamp',
     'lastLogin',
     'invitedAt',
+    'tokens',
   ],
   invitation: ['invitedAt', 'version', 'passwordChanges'],
   password: [...SESSIONS, 'passwordHash', 'securityStamp', 'invitedAt'],
@@ -56,4 +58,5 @@ export const USER_UPDATES = {
     'factorChanges',
   ],
   factor: [...SESSIONS, 'secondFactor', 'pendingFactor'],
+  factorRemoval: [...SESSIONS, 'secondFactor', 'pendingFactor', 'tokens'],
 } as const satisfies Readonly<Record<string, Attributes>>;

@@ -57,6 +57,11 @@ export interface User {
    * The series of the latest session. A deletion depends on it: two log-ins can have the same time.
    */
   readonly latestSession?: string | undefined;
+  /**
+   * The API tokens that have not been ended, by their series and the time of their expiry in
+   * seconds since 1970; absent means none.
+   */
+  readonly tokens?: readonly ListedToken[] | undefined;
   /** When the user was last invited to set a password, which removes it. ISO 8601, UTC. */
   readonly invitedAt?: string | undefined;
   readonly secondFactor?: SecondFactor | undefined;
@@ -73,6 +78,11 @@ export interface User {
   readonly admittedAt?: number | undefined;
 }
 
+export interface ListedToken {
+  readonly series: string;
+  readonly expires: number;
+}
+
 /** A new incarnation or security stamp: 96 random bits. */
 export const newRandomText = (): string => randomBytes(12).toString('base64url');
 
@@ -87,6 +97,7 @@ type InternalField =
   | 'sessionEndings'
   | 'lastLogin'
   | 'latestSession'
+  | 'tokens'
   | 'invitedAt'
   | 'secondFactor'
   | 'pendingFactor'
@@ -152,11 +163,22 @@ export function standingOf(
 export const invitationAt = ({ email }: Pick<User, 'email'>, now: number): string | undefined =>
   isReachable(email) ? new Date(now).toISOString() : undefined;
 
+/** The API tokens of a user that have not expired. `now` is in milliseconds since 1970. */
+export const activeTokens = ({ tokens = [] }: Pick<User, 'tokens'>, now: number): ListedToken[] =>
+  tokens.filter(({ expires }) => now < expires * 1000);
+
+/** When the first API token of a user expires; null without one. */
+function tokensExpire(user: Pick<User, 'tokens'>, now: number): string | null {
+  const times = activeTokens(user, now).map(({ expires }) => expires * 1000);
+  return times.length > 0 ? new Date(Math.min(...times)).toISOString() : null;
+}
+
 /** How lists filter and sort by what only administrators see. */
 export const ADMINISTRATOR_FIELDS = {
   lastLogin: { filter: 'date' },
   secondFactor: { filter: 'boolean' },
   state: { filter: { oneOf: USER_STATES } },
+  tokensExpire: { filter: 'date' },
 } as const satisfies Record<string, FieldUse>;
 
 /** The representation of a user for administrators. */
@@ -167,4 +189,5 @@ export const administratorView = (
   lastLogin: user.lastLogin ?? null,
   secondFactor: Boolean(user.secondFactor),
   ...standingOf(user, Date.now()),
+  tokensExpire: tokensExpire(user, Date.now()),
 });

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ModuleReport } from '../../lib/integrations/integration.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
-import { isSecret, keysOfCredential, newSecret } from '../../lib/modules/credential.ts';
+import { isSecret, keysOfCredential, newClientSecret } from '../../lib/modules/credential.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
@@ -354,7 +354,7 @@ describe('the token endpoint', () => {
       [`module-${id}-000000000000`, clientSecret],
       [`module-${id + 1}-${clientId.split('-')[2]}`, clientSecret],
       // Well-formed secrets, of nobody and of another module.
-      [clientId, newSecret()],
+      [clientId, newClientSecret()],
       [clientId, (await strictSetup.module(await strictSetup.integration(0))).clientSecret],
       ['', ''],
       ['module-99999999999999999-0', 'x'.repeat(5000)],

@@ -139,8 +139,13 @@ async function keyOf(body: unknown, needs: Example['needs']): Promise<string> {
   return key === PLACEHOLDERS.key ? gatehouse.keyMailedTo('etienne@example.com') : '';
 }
 
-/** The series of a new session of the user whom the example needs one of. */
+/** The series of a new session or API token of the user whom the example needs one of. */
 async function seriesFor(needs: Example['needs']): Promise<string> {
+  if (needs === 'ownToken' || needs === 'token') {
+    const login = needs === 'token' ? 'etienne' : 'admin';
+    const user = (await findUserByLogin(gatehouse.table, login)) as User;
+    return (await (await openSetup(gatehouse)).apiToken(user)).series;
+  }
   if (needs !== 'ownSession' && needs !== 'session') return '';
   const token = await (needs === 'session'
     ? gatehouse.logIn('etienne', 'staple in the tin')

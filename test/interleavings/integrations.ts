@@ -1,10 +1,10 @@
 import type { Integration } from '../../lib/integrations/integration.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { bytesOf, type StoredParameter } from '../../lib/integrations/parameter-table.ts';
-import { hashOfSecret, hourOf } from '../../lib/modules/credential.ts';
 import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
+import { hashOfSecret, hourOf } from '../../lib/tokens/secret.ts';
 import { storedUser } from '../support/doubles/stored-items.ts';
 import { NOW, sealedValue } from './determinism.ts';
 import { ada, tableOf } from './people.ts';

@@ -280,6 +280,8 @@ describe('the function', () => {
           CONFIRM_EMAIL_CHANGES: 'true',
           PASSWORD_MINIMUM: '15',
           REJECT_COMMON_PASSWORDS: 'true',
+          API_TOKEN_DAYS_MAX: '83',
+          API_TOKENS_MAX: '7',
           FAILURES_PER_SOURCE: '19',
           EDGE_SECRET_HASHES: OTHER_SETTINGS.edge.secretHashes.join(','),
           CORS_ORIGINS: 'https://one.example,https://two.example',

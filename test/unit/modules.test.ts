@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Integration } from '../../lib/integrations/integration.ts';
-import { isSecret, newClientId, newSecret } from '../../lib/modules/credential.ts';
+import { isSecret, newClientId, newClientSecret } from '../../lib/modules/credential.ts';
 import { needsAttention } from '../../lib/modules/module-state.ts';
 import { GATE } from '../support/doubles/stored-items.ts';
 
@@ -45,7 +45,7 @@ it.each<[string, Partial<Integration>, boolean]>([
 });
 
 it('secrets and client ids have their forms, and each is another one', () => {
-  const secrets = Array.from({ length: 1000 }, newSecret);
+  const secrets = Array.from({ length: 1000 }, newClientSecret);
 
   expect(new Set(secrets).size).toBe(1000);
   for (const secret of secrets) {

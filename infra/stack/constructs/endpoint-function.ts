@@ -46,6 +46,7 @@ export class EndpointFunction extends GatehouseFunction {
     const { tokenLife, auditDays, failuresPerSource, corsOrigins, edge, loginConcurrency } =
       settings;
     const { deletionEndsSessions, confirmEmailChanges, passwords, secondFactor } = settings;
+    const createsTokens = contract.failures?.includes('too-many-tokens');
     const setsPassword = contract.failures?.includes('common-password');
     const isPublic = contract.access === 'public';
     const hashesPasswords = permissions.keys?.includes('pepper') === true;
@@ -76,6 +77,10 @@ export class EndpointFunction extends GatehouseFunction {
         ...(!isPublic && confirmEmailChanges && { CONFIRM_EMAIL_CHANGES: 'true' }),
         ...(setsPassword && { PASSWORD_MINIMUM: String(passwords.minimum) }),
         ...(setsPassword && passwords.rejectCommon && { REJECT_COMMON_PASSWORDS: 'true' }),
+        ...(createsTokens && {
+          API_TOKEN_DAYS_MAX: String(settings.tokens.daysMaximum),
+          API_TOKENS_MAX: String(settings.tokens.perUser),
+        }),
         FAILURES_PER_SOURCE: String(failuresPerSource),
         // The origins that may send public requests; requests of other sites are rejected.
         ...(isPublic && corsOrigins.length > 0 && { CORS_ORIGINS: corsOrigins.join(',') }),

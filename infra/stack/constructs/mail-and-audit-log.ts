@@ -65,7 +65,11 @@ export class Mail extends Construct {
   }
 }
 
-/** Writes each new entry of the audit trail to a log, from which other systems receive it. */
+/**
+ * Writes each new entry of the audit trail to a log, from which other systems receive it, and adds
+ * an entry for the first use of an API token from a network. The functions that record uses may not
+ * write to the trail.
+ */
 export class AuditLog extends Construct {
   readonly writer: GatehouseFunction;
 
@@ -86,8 +90,13 @@ export class AuditLog extends Construct {
       memorySize: 512,
       timeout: Duration.minutes(1),
     });
-    table.grantTo(this.writer, { batchGet: [PARTITION.audit] });
-    table.handOver([PARTITION.audit], this.writer, {
+    table.grantTo(this.writer, {
+      get: [PARTITION.tokenUse, PARTITION.user],
+      batchGet: [PARTITION.audit],
+      put: [PARTITION.audit],
+      update: [PARTITION.tokenUse],
+    });
+    table.handOver([PARTITION.audit, PARTITION.tokenUse], this.writer, {
       // As many as can be read at once. The entries of a month have one partition key, and their
       // order would not outlast a second batch in work.
       batchSize: 100,

@@ -12,6 +12,7 @@ const time = v.pipe(v.string(), v.isoTimestamp());
 export const GetOverview = {
   ...shared,
   summary: 'Get what needs attention and what has happened',
+  scope: 'read',
   response: v.strictObject({
     countedAt: v.nullable(time),
     counts: v.nullable(v.strictObject(v.entriesFromList(COUNT_NAMES, count))),
@@ -32,5 +33,6 @@ export const GetOverview = {
 export const CountOverview = {
   ...shared,
   summary: 'Count now what the overview shows',
+  scope: 'write',
   failures: ['read-budget-spent', 'list-too-long', 'audit-list-too-long'],
 } satisfies Contract;

@@ -173,7 +173,7 @@ async function adoptItems(
       const hasFactor = collectionOf(item) === 'USER' && item.secondFactor !== undefined;
       if (hasFactor && (await adoptFactor(table, { pk, sk }, original))) counts.recoveryCodes++;
       if (collectionOf(item) === 'USER' && item.invitedAt !== undefined)
-        await endInvitation(table, { pk, sk });
+        await endDeleted(table, { pk, sk });
       const kind = kindOf(item);
       if (kind?.onRestore !== 'delete') continue;
       // A missing item has expired or was used; the outcome `changed` is a success.
@@ -266,17 +266,22 @@ const unusedCodes = (restored: SecondFactor, original: SecondFactor | undefined)
     ? restored.recoveryCodes & original.recoveryCodes
     : 0;
 
-/** Ends the invitation of a user, whose mailed key the adoption deletes. */
-function endInvitation(table: Table, key: Key): Promise<void> {
+/** Ends the invitation and the API tokens of a user, whose items the adoption deletes. */
+function endDeleted(table: Table, key: Key): Promise<void> {
   return loadDecideCommit(
     table,
     () => table.get(key),
     (item, now) => {
-      const invitedAt = item?.invitedAt;
+      const [invitedAt, tokens] = [item?.invitedAt, item?.tokens];
       const ended = new Date(now - MAILED_KEY_SECONDS * 1000).toISOString();
-      const isOpen = typeof invitedAt === 'string' && invitedAt > ended;
+      const isInvited = typeof invitedAt === 'string' && invitedAt > ended;
+      const after = {
+        ...(isInvited && { invitedAt: ended }),
+        ...(tokens ? { tokens: undefined } : {}),
+      };
+      const isChanged = Object.keys(after).length > 0;
       return {
-        writes: isOpen ? [set(key, { invitedAt: ended }, attributesAre({ invitedAt }))] : [],
+        writes: isChanged ? [set(key, after, attributesAre({ invitedAt, tokens }))] : [],
         result: undefined,
       };
     },

@@ -155,17 +155,18 @@ async function valuesOf(
     foreignEmail: caller.email,
     shownLogin: fresh,
   };
-  if (needs === 'user' || needs === 'invitee' || needs === 'session' || needs === 'factor') {
+  if (needs && ['user', 'invitee', 'session', 'token', 'factor'].includes(needs)) {
     const { user } = await setup.account({
       authorities: ['ROLE_USER'],
       ...(needs === 'invitee' && { passwordHash: undefined }),
     });
     const { id: userId, login, email: shownEmail } = user;
     if (needs === 'factor') await setup.secondFactor(user);
-    const series = needs === 'session' ? await setup.session(user) : 'none';
+    const series = await seriesOf(setup, needs, user);
     return { ...values, userId, login, shownLogin: login, shownEmail, series };
   }
-  if (needs === 'ownSession') return { ...values, series: await setup.session(caller) };
+  if (needs === 'ownSession' || needs === 'ownToken')
+    return { ...values, series: await seriesOf(setup, needs, caller) };
   if (needs === 'pendingFactor' || needs === 'ownFactor') {
     const pendingIn = needs === 'pendingFactor' ? session : undefined;
     const { secrets } = await setup.secondFactor(caller, pendingIn);
@@ -187,6 +188,13 @@ async function valuesOf(
   if (needs !== 'credential') return { ...values, parameterId: parameter, integrationId };
   const { token, ...credential } = await setup.module(integrationId);
   return { ...values, ...credential, integrationId, ...(isModule && { moduleToken: token }) };
+}
+
+/** The series of a new session or API token of the user, if the example needs one. */
+async function seriesOf(setup: Setup, needs: Example['needs'], user: User): Promise<string> {
+  if (needs === 'session' || needs === 'ownSession') return setup.session(user);
+  if (needs === 'token' || needs === 'ownToken') return (await setup.apiToken(user)).series;
+  return 'none';
 }
 
 /** Every change of data is one transaction with an entry in the trail, whose id is new. */

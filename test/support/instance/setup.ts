@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
-import { ROLES } from '../../../lib/contract/contract.ts';
+import { ROLES, SCOPES, type Scope } from '../../../lib/contract/contract.ts';
 import type { Integration } from '../../../lib/integrations/integration.ts';
 import { credentialKey } from '../../../lib/integrations/integration-items.ts';
-import { hashOfSecret, newClientId, newSecret } from '../../../lib/modules/credential.ts';
+import { newClientId, newClientSecret } from '../../../lib/modules/credential.ts';
 import { openHasher } from '../../../lib/passwords/hasher.ts';
 import {
   type FactorSecrets,
@@ -15,9 +15,11 @@ import { newPendingFactor, newRecoveryCodes } from '../../../lib/second-factor/s
 import { commit } from '../../../lib/table/change.ts';
 import { entityKey, parameterId } from '../../../lib/table/keys.ts';
 import { changeTotal, claim, EXISTS, remove, set, type Write } from '../../../lib/table/write.ts';
+import { newApiToken, newTokenSeries } from '../../../lib/tokens/api-token.ts';
+import { hashOfSecret } from '../../../lib/tokens/secret.ts';
 import { newAccount } from '../../../lib/users/create-user.ts';
 import { passwordChange, sessionsEnded } from '../../../lib/users/credential-table.ts';
-import { sessionEnded, sessionStarted } from '../../../lib/users/session-item.ts';
+import { apiTokenKey, sessionEnded, sessionStarted } from '../../../lib/users/session-item.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { creation, deletion, modification } from '../../../lib/users/user-table.ts';
 import { storedSession } from '../doubles/stored-items.ts';
@@ -30,6 +32,11 @@ export interface Setup {
   /** Creates an account with the password `pass`, a token for it, and `<pk>/<sk>` of its item. */
   account(fields?: Partial<User>): Promise<{ user: User; token: string; item: string }>;
   session(user: User): Promise<string>;
+  /** Creates an API token of the user with these scopes, or with all. */
+  apiToken(
+    user: Pick<User, 'id'>,
+    scopes?: readonly Scope[],
+  ): Promise<{ series: string; token: string }>;
   /** Turns a factor on, or requests one in a session. Returns what its owner knows. */
   secondFactor(
     user: Pick<User, 'id'>,
@@ -79,6 +86,27 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
       await untilCommitted(() => commit(table, [sessionStarted(user, session)]));
       return session.jti;
     },
+    async apiToken({ id }, scopes = SCOPES) {
+      const series = newTokenSeries(Date.now());
+      const token = newApiToken(id, series);
+      const expires = Math.floor(Date.now() / 1000) + 3600;
+      const stored = {
+        series,
+        userId: id,
+        hash: hashOfSecret(token),
+        name: 'Test',
+        scopes,
+        expires,
+      };
+      const createdDate = new Date().toISOString();
+      await untilCommitted(() =>
+        commit(table, [
+          set(entityKey('USER', id), { tokens: [{ series, expires }] }, EXISTS),
+          claim(apiTokenKey(series), { ...stored, createdDate }, 'retry'),
+        ]),
+      );
+      return { series, token };
+    },
     async secondFactor({ id }, pendingIn) {
       const pendingFactor = newPendingFactor(pendingIn ?? 'no session', Date.now());
       const secrets = await factorSecrets(id, pendingFactor);
@@ -119,7 +147,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
       return id;
     },
     async module(integrationId) {
-      const [clientId, clientSecret] = [newClientId(integrationId), newSecret()];
+      const [clientId, clientSecret] = [newClientId(integrationId), newClientSecret()];
       const credential = {
         clientId,
         createdDate: new Date().toISOString(),

@@ -49,6 +49,7 @@ export const OTHER_SETTINGS = {
     confirmLinkBase: 'https://one.example/confirm-email?key=',
     language: 'nl',
   },
+  tokens: { daysMaximum: 83, perUser: 7 },
   deletionEndsSessions: true,
   secondFactor: { requiredFor: ['ROLE_ADMIN', 'ROLE_ANALYST'], from: '2031-02-03' },
   confirmEmailChanges: true,

@@ -1,0 +1,135 @@
+import { timingSafeEqual } from 'node:crypto';
+import * as v from 'valibot';
+import { Failure } from '../contract/failure.ts';
+import { idFromText } from '../contract/fields.ts';
+import { networkOf } from '../contract/source.ts';
+import { recentValues } from '../runtime/execution-environment.ts';
+import { ignoreUnavailable } from '../table/change.ts';
+import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
+import { idText, type Key } from '../table/keys.ts';
+import { attributesOf, type Table } from '../table/table.ts';
+import { set } from '../table/write.ts';
+import type { Caller, CallerFrom } from '../users/caller.ts';
+import { type ApiToken, apiTokenKey } from '../users/session-item.ts';
+import { hasChecksum, hashOfSecret, hourOf, newSecret, randomDigits } from './secret.ts';
+
+/*
+ * API tokens: `gha_<user id>_<series>_<secret>`. Scripts send them as bearer tokens. They have no
+ * signature, because their item, without which they are worth nothing, has their hash.
+ */
+
+const PREFIX = 'gha_';
+const API_TOKEN = /^Bearer (gha_(\d{1,16})_([0-9A-Za-z]{22})_[0-9A-Za-z]{49})$/i;
+
+/** A new series, which begins with the time. */
+export const newTokenSeries = (now: number): string =>
+  `${now.toString(36).padStart(9, '0')}${randomDigits(9, 13).slice(-13)}`;
+
+/** A new token with this series, which is stored nowhere. */
+export const newApiToken = (userId: number, series: string): string =>
+  newSecret(PREFIX, `${userId}_${series}_`);
+
+/** The API token in an Authorization header, with what its text says of it. */
+interface SentToken {
+  readonly token: string;
+  readonly userId: number;
+  readonly series: string;
+}
+
+/** The API token in the value of an Authorization header; undefined if there is none. */
+export function apiTokenIn(authorization: string): SentToken | undefined {
+  const [, token = '', id = '', series = ''] = API_TOKEN.exec(authorization) ?? [];
+  const userId = idFromText(id);
+  return userId !== undefined && token.startsWith(PREFIX) && hasChecksum(token, PREFIX)
+    ? { token, userId, series }
+    : undefined;
+}
+
+/**
+ * Verifies an API token by its item. Whether its user has ended it is read with the user. Fails
+ * with invalid-token.
+ */
+export async function verifyApiToken(
+  table: Table,
+  { token, userId, series }: SentToken,
+): Promise<Caller> {
+  const item = await table.get(apiTokenKey(series));
+  const stored = item && (attributesOf(item) as unknown as ApiToken);
+  const isRight =
+    stored?.userId === userId &&
+    timingSafeEqual(Buffer.from(stored.hash), Buffer.from(hashOfSecret(token)));
+  if (!isRight) throw new Failure('invalid-token');
+  return { id: userId, jti: series, expires: stored.expires, scopes: stored.scopes };
+}
+
+const USES = 'TOKEN-USE#';
+const partition = (userId: number): string => `${USES}${idText(userId)}`;
+/** Whether the key is one of a use. */
+export const isTokenUse = ({ pk }: Key): boolean => pk.startsWith(USES);
+/** The id of the user whose token was used. */
+export const userOfTokenUse = ({ pk }: Key): number => Number(pk.slice(USES.length));
+/** The series of a token and the network from which it was used. */
+const tokenUseKey = ({ id, jti, source }: CallerFrom): Key => ({
+  pk: partition(id),
+  sk: `${jti}#${networkOf(source)}`,
+});
+/** The stream hands a new one over, which is then audited. */
+export const tokenUseItem: ItemDeclaration = {
+  pk: 'TOKEN-USE#<user id>',
+  sk: '<series>#<network>',
+  name: 'use of an API token from a network',
+  attributes: () =>
+    v.object({
+      series: text,
+      source: text,
+      lastUsed: text,
+      isAudited: v.optional(v.literal(true)),
+      expires: count,
+    }),
+  personal: ['source', 'lastUsed', 'expires'],
+  onForget: 'delete',
+  onRestore: 'delete',
+};
+
+/** A use of an API token, as stored until the token expires. */
+export interface TokenUse {
+  readonly series: string;
+  /** The address of the last request from this network. */
+  readonly source: string;
+  /** To the hour. ISO 8601, UTC. */
+  readonly lastUsed: string;
+  /** Whether the audit trail has the first use from this network. */
+  readonly isAudited?: true;
+}
+
+const HOUR_MS = 60 * 60 * 1000;
+const USES_MAX = 1000;
+
+/** Records uses of API tokens: once an hour for each network and instance of a function. */
+export function openTokenUses(table: Table): (caller: CallerFrom) => Promise<void> {
+  const recorded = recentValues<string>(USES_MAX, HOUR_MS);
+  return async (caller) => {
+    const { jti: series, source, expires } = caller;
+    const key = tokenUseKey(caller);
+    const lastUsed = hourOf(Date.now());
+    if (recorded.get(key.sk) === lastUsed) return;
+    recorded.set(key.sk, lastUsed);
+    const use = { series, source, lastUsed, expires };
+    await ignoreUnavailable(table.update(set(key, use)));
+  };
+}
+
+const LISTED_USES_MAX = 1000;
+
+/** The latest use of each API token of a user, by the series. */
+export async function findTokenUses(
+  table: Table,
+  userId: number,
+  onConsumed: (units: number) => void,
+): Promise<ReadonlyMap<string, TokenUse>> {
+  const uses = await table.query(partition(userId), { limit: LISTED_USES_MAX }, onConsumed);
+  const latest = new Map<string, TokenUse>();
+  for (const use of uses as unknown as TokenUse[])
+    if (use.lastUsed >= (latest.get(use.series)?.lastUsed ?? '')) latest.set(use.series, use);
+  return latest;
+}
