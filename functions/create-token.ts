@@ -1,5 +1,5 @@
 import { endpoint } from '../lib/http/endpoint.ts';
-import { created } from '../lib/http/response.ts';
+import { ok } from '../lib/http/response.ts';
 import { CreateToken } from '../lib/tokens/api-token-contracts.ts';
 import { createToken, openTokenLimits } from '../lib/tokens/api-tokens.ts';
 
@@ -8,5 +8,5 @@ const limits = openTokenLimits();
 /** POST /api/account/tokens: an API token of the caller, which is shown only now. */
 export const handler = endpoint(CreateToken, async ({ caller, body }) => {
   const token = await createToken(caller, body, limits);
-  return created(token, `/api/account/tokens/${token.series}`, {});
+  return { ...ok(token), status: 201 };
 });

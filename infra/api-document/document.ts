@@ -82,7 +82,7 @@ function openApiDocument(): object {
     paths,
     components: {
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        token: { type: 'http', scheme: 'bearer' },
         module: {
           type: 'oauth2',
           flows: {

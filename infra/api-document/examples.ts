@@ -449,7 +449,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     body: { name: 'Backup', scopes: ['integrations:read'], expires: '2026-12-22T09:30:00Z' },
     response: {
       ...TOKEN,
-      token: 'gha_1_0mi9x2k3aQ7fZ0cJ4tRw2N_4wXKkq0l6JtZ1nQF5vYcT8sRb2dPzW9aHgLmU7eBoVx1r9Ck2',
+      token: 'gha_1_0mi9x2k3aQ7fZ0cJ4tRw2N_4wXKkq0l6JtZ1nQF5vYcT8sRb2dPzW9aHgLmU7eBoVx1pjIb3',
     },
   },
   'GET /api/account/tokens': { needs: 'ownToken', response: [LISTED_TOKEN] },

@@ -34,7 +34,7 @@ interface Parts {
   readonly log: LogGroup;
   readonly functions: readonly EndpointFunction[];
   readonly mail: Mail;
-  readonly auditLog: AuditLog | undefined;
+  readonly auditLog: AuditLog;
   readonly verification: DailyVerification | undefined;
   readonly backup: Backup | undefined;
 }
@@ -71,9 +71,7 @@ export class GatehouseStack extends EnvironmentStack {
       httpApi.addRoutes([route, ...others], fn.live ?? fn);
       return fn;
     });
-    const auditLog = settings.auditLogDays
-      ? new AuditLog(this, 'AuditLog', { table, days: settings.auditLogDays, deployment })
-      : undefined;
+    const auditLog = new AuditLog(this, 'AuditLog', table, deployment);
     const verification = settings.dailyVerification
       ? new DailyVerification(this, 'DailyVerification', table, deployment)
       : undefined;
@@ -96,7 +94,7 @@ export class GatehouseStack extends EnvironmentStack {
       apiId: httpApi.id,
       tableName: table.name,
       mailFunction: mail.sender.functionName,
-      auditFunction: auditLog?.writer.functionName,
+      auditFunction: auditLog.writer.functionName,
     });
     const { alarms: recipient, monthlyBudget: usDollars } = settings;
     const alarms = recipient
@@ -111,7 +109,7 @@ export class GatehouseStack extends EnvironmentStack {
       access: httpApi.accessLogName,
       functions: log.logGroupName,
       mail: mail.sender.logGroup.logGroupName,
-      audit: auditLog?.writer.logGroup.logGroupName,
+      audit: auditLog.writer.logGroup.logGroupName,
       verification: verification?.verifier.logGroup.logGroupName,
       hasEdge: settings.edge !== undefined,
     });

@@ -46,7 +46,6 @@ export const CreateToken = {
   access: 'authenticated',
   body: newToken,
   status: 201,
-  headers: ['Location'],
   response: v.strictObject({ ...token, token: v.string() }),
   failures: ['too-many-tokens'],
 } satisfies Contract;

@@ -22,7 +22,7 @@ export const randomDigits = (bytes: number, length: number): string =>
 
 const checksumOf = (text: string): string => base62(BigInt(crc32(text)), 6);
 
-/** 256 random bits and the checksum of them, after a prefix that the checksum covers as well. */
+/** A prefix, what the checksum is to cover besides, 256 random bits and the checksum. */
 export function newSecret(prefix: string, covered = ''): string {
   const digits = covered + randomDigits(32, 43);
   return `${prefix}${digits}${checksumOf(digits)}`;

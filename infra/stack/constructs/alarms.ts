@@ -176,13 +176,11 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
       ...slow,
     },
     ...mailConditions(metrics),
-    ...(metrics.auditDelay && {
-      'audit-delayed': {
-        meaning: 'The log of the audit trail is an hour behind.',
-        metric: metrics.auditDelay,
-        threshold: Duration.hours(1).toMilliseconds(),
-      },
-    }),
+    'audit-delayed': {
+      meaning: 'The audit of API tokens and the log of the audit trail are an hour behind.',
+      metric: metrics.auditDelay,
+      threshold: Duration.hours(1).toMilliseconds(),
+    },
     'too-many-attempts': {
       meaning: 'The login throttle rejects many requests: passwords may be guessed.',
       metric: metrics.rejections('too-many-attempts'),

@@ -66,29 +66,23 @@ export class Mail extends Construct {
 }
 
 /**
- * Writes each new entry of the audit trail to a log, from which other systems receive it, and adds
- * an entry for the first use of an API token from a network. The functions that record uses may not
- * write to the trail.
+ * Adds an entry to the audit trail for the first use of an API token from a network, because the
+ * functions that record uses may not write to the trail. With `auditLogDays`, it also writes each
+ * new entry of the trail to a log, from which other systems receive it.
  */
 export class AuditLog extends Construct {
   readonly writer: GatehouseFunction;
 
-  constructor(
-    scope: Construct,
-    id: string,
-    {
-      table,
-      days,
-      deployment,
-    }: { table: AdministrationTable; days: number; deployment: Deployment },
-  ) {
+  constructor(scope: Construct, id: string, table: AdministrationTable, deployment: Deployment) {
     super(scope, id);
+    const { auditLogDays, logRetentionDays } = deployment.settings;
     this.writer = new GatehouseFunction(this, 'Function', deployment, {
       file: 'log-audit',
-      log: functionLog(this, 'Log', 'audit', days),
-      description: 'logs the audit trail',
+      log: functionLog(this, 'Log', 'audit', auditLogDays ?? logRetentionDays),
+      description: 'audits the use of API tokens, and logs the audit trail',
       memorySize: 512,
       timeout: Duration.minutes(1),
+      variables: { AUDIT_DAYS: String(deployment.settings.auditDays) },
     });
     table.grantTo(this.writer, {
       get: [PARTITION.tokenUse, PARTITION.user],
@@ -96,7 +90,8 @@ export class AuditLog extends Construct {
       put: [PARTITION.audit],
       update: [PARTITION.tokenUse],
     });
-    table.handOver([PARTITION.audit, PARTITION.tokenUse], this.writer, {
+    const logged = auditLogDays === undefined ? [] : [PARTITION.audit];
+    table.handOver([...logged, PARTITION.tokenUse], this.writer, {
       // As many as can be read at once. The entries of a month have one partition key, and their
       // order would not outlast a second batch in work.
       batchSize: 100,

@@ -36,7 +36,7 @@ export function metricsOf(of: {
   readonly apiId: string;
   readonly tableName: string;
   readonly mailFunction: string;
-  readonly auditFunction: string | undefined;
+  readonly auditFunction: string;
 }) {
   const namespace = metricsNamespace(of.environment);
   const logged = (metricName: string, statistic: string = Stats.SUM, dimensionsMap = {}) =>
@@ -62,7 +62,7 @@ export function metricsOf(of: {
     /** Milliseconds that a mail has waited when the function receives it. */
     mailDelay: delayOf(of.mailFunction),
     /** Milliseconds that an entry has waited; absent without a log of the audit trail. */
-    auditDelay: of.auditFunction === undefined ? undefined : delayOf(of.auditFunction),
+    auditDelay: delayOf(of.auditFunction),
     findings: logged('findings', Stats.MAXIMUM),
     verifications: logged('findings', Stats.SAMPLE_COUNT),
     /** Has one value a day. */

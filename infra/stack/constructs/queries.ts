@@ -7,7 +7,7 @@ interface Logs {
   readonly access: string;
   readonly functions: string;
   readonly mail: string;
-  readonly audit: string | undefined;
+  readonly audit: string;
   readonly verification: string | undefined;
   readonly hasEdge: boolean;
 }
@@ -150,7 +150,6 @@ function ofClients({ access, functions, hasEdge }: Logs): Record<string, Query> 
 }
 
 function ofAudit({ audit }: Logs): Record<string, Query> {
-  if (audit === undefined) return {};
   const delayed = 'filter ispresent(auditDelayed) or @message like /Task timed out/';
   return {
     'audit-delayed': [

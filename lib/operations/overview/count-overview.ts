@@ -67,6 +67,7 @@ const NO_CHANGES: readonly AuditedAction[] = [
   'login.throttled',
   'login.codeRejected',
   'module.reported',
+  'token.used',
 ];
 export const isChange = ({ action }: ListedEntry): boolean => !NO_CHANGES.includes(action);
 
