@@ -159,4 +159,5 @@ export const userForAdministrators = v.strictObject({
   secondFactor: v.optional(v.boolean()),
   state: v.optional(v.picklist(USER_STATES)),
   invitedUntil: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
+  tokensExpire: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
 });
