@@ -6,7 +6,7 @@ import { canonical } from '../contract/fields.ts';
 import { type ListQuery, listQuery } from '../contract/list-query.ts';
 import type { Collection } from '../table/list.ts';
 import type { AuthorizedCaller } from './caller.ts';
-import { ADMINISTRATOR_FIELDS, standingOf, USER_FIELDS, type User } from './user.ts';
+import { ADMINISTRATOR_FIELDS, standingOf, tokensExpire, USER_FIELDS, type User } from './user.ts';
 import { loginGuardKey } from './user-items.ts';
 import { userForAdministrators } from './user-schema.ts';
 import { guardKeyOf, userOf } from './user-table.ts';
@@ -43,6 +43,7 @@ export async function requireSelectable(
 interface ListedUser extends Omit<User, 'secondFactor'> {
   readonly secondFactor: boolean;
   readonly state: ReturnType<typeof standingOf>['state'];
+  readonly tokensExpire: string | undefined;
   /** What a person would look for. */
   readonly text: readonly string[];
 }
@@ -53,6 +54,7 @@ function listedUser(user: User, now: number): ListedUser {
     ...user,
     secondFactor: user.secondFactor !== undefined,
     state: standingOf(user, now).state,
+    tokensExpire: tokensExpire(user, now) ?? undefined,
     text: [login, email, `${firstName} ${lastName}`],
   };
 }

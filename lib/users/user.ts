@@ -168,7 +168,7 @@ export const activeTokens = ({ tokens = [] }: Pick<User, 'tokens'>, now: number)
   tokens.filter(({ expires }) => now < expires * 1000);
 
 /** When the first API token of a user expires; null without one. */
-function tokensExpire(user: Pick<User, 'tokens'>, now: number): string | null {
+export function tokensExpire(user: Pick<User, 'tokens'>, now: number): string | null {
   const times = activeTokens(user, now).map(({ expires }) => expires * 1000);
   return times.length > 0 ? new Date(Math.min(...times)).toISOString() : null;
 }
