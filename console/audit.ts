@@ -14,6 +14,7 @@ const NAMED_OTHERWISE = {
   confName: 'name',
   confDescription: 'description',
   confValue: 'value',
+  tokens: 'apiTokens',
 };
 
 /** What was done to what, without a full stop. */

@@ -45,7 +45,8 @@ export function fieldErrorText(error: FieldError, t: Dictionary): string {
   if (message !== 'Size') return fill(t.fieldErrors[message], { allowed: allowed?.join(', ') });
   if (unit === 'bytes') return fill(t.sizeBytes, { max });
   if (min !== undefined && max !== undefined) return fill(t.sizeRange, { min, max });
-  return max === undefined ? fill(t.sizeMin, { min }) : fill(t.sizeMax, { max });
+  if (max !== undefined) return fill(t.sizeMax, { max });
+  return min === undefined ? t.fieldErrors.Size : fill(t.sizeMin, { min });
 }
 
 /** What the service refused, in the user's language. */

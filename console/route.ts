@@ -16,7 +16,7 @@ export interface MailedLink {
   readonly login: string | undefined;
 }
 
-type AccountScreen = 'account' | 'password' | 'sessions' | 'second-factor';
+type AccountScreen = 'account' | 'password' | 'sessions' | 'tokens' | 'second-factor';
 
 const SCREENS: Readonly<Record<string, Route>> = {
   '': { screen: 'home' },
@@ -24,6 +24,7 @@ const SCREENS: Readonly<Record<string, Route>> = {
   account: { screen: 'account' },
   'account/password': { screen: 'password' },
   'account/sessions': { screen: 'sessions' },
+  'account/tokens': { screen: 'tokens' },
   'account/second-factor': { screen: 'second-factor' },
   users: { screen: 'users' },
   'users/new': { screen: 'new-user' },

@@ -11,6 +11,7 @@ import { Integrations, NewIntegration } from './views/integrations.tsx';
 import { Modules } from './views/modules.tsx';
 import { NewUser } from './views/new-user.tsx';
 import { Overview } from './views/overview.tsx';
+import { OwnTokens } from './views/own-tokens.tsx';
 import { SecondFactor } from './views/second-factor.tsx';
 import { User } from './views/user.tsx';
 import { Users } from './views/users.tsx';
@@ -28,6 +29,8 @@ export function SignedIn() {
       return <Password key="password" />;
     case 'sessions':
       return <OwnSessions key="sessions" />;
+    case 'tokens':
+      return <OwnTokens key="tokens" />;
     case 'second-factor':
       return <SecondFactor key="second-factor" />;
     case 'users':

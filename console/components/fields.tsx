@@ -1,4 +1,4 @@
-import { createContext } from 'preact';
+import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { texts } from '../state.ts';
 import { fill } from '../text.ts';
@@ -61,7 +61,7 @@ interface FieldProperties {
 }
 
 interface TextProperties extends FieldProperties {
-  readonly type?: 'text' | 'password' | 'email';
+  readonly type?: 'text' | 'password' | 'email' | 'date';
   readonly autocomplete?: string;
   readonly optional?: boolean;
   readonly lines?: number;
@@ -168,13 +168,9 @@ interface ChecksProperties extends FieldProperties {
 }
 
 export function ChecksField({ name, label, options, checked }: ChecksProperties) {
-  const { fieldId, error, mark } = useField(name, label);
+  const fieldId = `${useContext(FieldContext).id}-${name}`;
   return (
-    <fieldset id={fieldId} tabIndex={-1} aria-describedby={error && `${fieldId}-error`}>
-      <legend>
-        {label} {mark}
-      </legend>
-      <FieldMessage id={fieldId} text={error} />
+    <FieldSet name={name} label={label}>
       {options.map((option) => (
         <p class="field check" key={option.value}>
           <input
@@ -191,6 +187,29 @@ export function ChecksField({ name, label, options, checked }: ChecksProperties)
           </span>
         </p>
       ))}
+    </FieldSet>
+  );
+}
+
+type SetProperties = Pick<FieldProperties, 'name' | 'label' | 'hint'> & {
+  readonly children: ComponentChildren;
+};
+
+/** Check boxes that all have one name. */
+export function FieldSet({ name, label, hint, children }: SetProperties) {
+  const { fieldId, error, mark, attributes } = useField(name, label, hint);
+  return (
+    <fieldset id={fieldId} tabIndex={-1} aria-describedby={attributes['aria-describedby']}>
+      <legend>
+        {label} {mark}
+      </legend>
+      {hint && (
+        <p class="hint" id={`${fieldId}-hint`}>
+          {hint}
+        </p>
+      )}
+      <FieldMessage id={fieldId} text={error} />
+      {children}
     </fieldset>
   );
 }

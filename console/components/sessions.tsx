@@ -3,6 +3,7 @@ import type { ListSessionsResponse } from '../api/generated/types.gen.ts';
 import type { Answer, Problem } from '../api/request.ts';
 import { language, notice, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
+import { Confirm } from './confirm.tsx';
 import { useLoad } from './load.ts';
 import { Time } from './parts.tsx';
 import { Alert, Waiting } from './problem.tsx';
@@ -13,7 +14,7 @@ type Session = ListSessionsResponse[number];
 interface Properties {
   readonly load: () => Promise<Answer<ListSessionsResponse>>;
   readonly end: (series: string) => Promise<Answer<unknown>>;
-  /** Ends all but the own one. */
+  /** Ends all but the own one, and the API tokens. */
   readonly endOthers?: () => Promise<Answer<unknown>>;
 }
 
@@ -25,6 +26,13 @@ export function Sessions({ load, end, endOthers }: Properties) {
   if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
   const columns = columnsOf((series) => void ending.end(() => end(series)));
   const sessions = answer.data;
+  const confirmed = async (request: () => Promise<Answer<unknown>>) => {
+    const ended = await request();
+    if (!ended.ok) return ended.problem;
+    notice.value = t.sessionsEnded;
+    reload();
+    return undefined;
+  };
   return (
     <>
       {ending.problem && <Alert problem={ending.problem} />}
@@ -38,12 +46,10 @@ export function Sessions({ load, end, endOthers }: Properties) {
           busy={loading}
         />
       )}
-      {endOthers && sessions.some(({ current }) => !current) && (
-        <p>
-          <button type="button" onClick={() => void ending.end(endOthers)}>
-            {t.endOthers}
-          </button>
-        </p>
+      {endOthers && (
+        <Confirm action={t.endOthers} onConfirm={() => confirmed(endOthers)}>
+          <p>{t.endOthersText}</p>
+        </Confirm>
       )}
     </>
   );

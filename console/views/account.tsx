@@ -4,7 +4,7 @@ import type { Problem } from '../api/request.ts';
 import { SelectField, TextField } from '../components/fields.tsx';
 import { Form, type Save } from '../components/form.tsx';
 import { CurrentPassword, KnownLogin, NewPassword } from '../components/password-fields.tsx';
-import { Screen } from '../components/screen.tsx';
+import { focusHeading, Screen } from '../components/screen.tsx';
 import { Sessions } from '../components/sessions.tsx';
 import { changesOf } from '../conflict.ts';
 import { keepingUnedited, nameOf, textOf } from '../form.ts';
@@ -19,6 +19,7 @@ export function AccountScreen({ title, children }: { title: string; children: Co
     ['account', t.profile],
     ['account/password', t.changePassword],
     ['account/sessions', t.sessions],
+    ['account/tokens', t.apiTokens],
     ['account/second-factor', t.secondFactor],
   ] as const;
   return (
@@ -105,6 +106,7 @@ export function Profile() {
 
 export function Password() {
   const t = texts();
+  const [tokensLeft, setTokensLeft] = useState(false);
   const save = async (values: FormData): Promise<Problem | undefined> => {
     const answer = await send('POST /api/account/change-password', {
       body: {
@@ -113,9 +115,22 @@ export function Password() {
       },
     });
     if (!answer.ok) return answer.problem;
-    await navigate(`${BASE}/account`, { saved: true, say: t.passwordChanged });
+    const tokens = await send('GET /api/account/tokens', {});
+    if (tokens.ok && tokens.data.length > 0) {
+      notice.value = t.passwordChanged;
+      setTokensLeft(true);
+      focusHeading();
+    } else await navigate(`${BASE}/account`, { saved: true, say: t.passwordChanged });
     return undefined;
   };
+  if (tokensLeft)
+    return (
+      <AccountScreen title={t.changePassword}>
+        <p class="notice">
+          {t.tokensLeft} <a href={`${BASE}/account/tokens`}>{t.apiTokens}</a>
+        </p>
+      </AccountScreen>
+    );
   return (
     <AccountScreen title={t.changePassword}>
       <Form submit={t.changePassword} onSave={save}>

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import type {
   CreateCredentialResponse,
   ListCredentialsResponse,
@@ -6,10 +6,10 @@ import type {
 import { Confirm } from '../components/confirm.tsx';
 import { Badge } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
-import { Copy, Time } from '../components/parts.tsx';
+import { Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
+import { ShownOnce } from '../components/shown-once.tsx';
 import { type Column, Table } from '../components/table.tsx';
-import { watchUnsaved } from '../navigation.ts';
 import { isAdministrator, notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
 import { LOOK } from './modules.tsx';
@@ -139,7 +139,18 @@ function Credentials({ id, name }: Properties) {
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
       <div role="status">
-        {created && <Secret created={created} onKept={() => setCreated(undefined)} />}
+        {created && (
+          <ShownOnce
+            key={created.clientId}
+            text={t.secretOnce}
+            values={[
+              [t.clientId, created.clientId],
+              [t.secret, created.clientSecret],
+            ]}
+            done={t.secretKeptDone}
+            onKept={() => setCreated(undefined)}
+          />
+        )}
       </div>
       <div role="status">{exchange && <NextStep {...exchange} />}</div>
       {exchange && (
@@ -167,36 +178,6 @@ function Credentials({ id, name }: Properties) {
         </>
       )}
     </>
-  );
-}
-
-/** The secret is in this response only. */
-function Secret({ created, onKept }: { created: CreateCredentialResponse; onKept: () => void }) {
-  const t = texts();
-  const { clientId, clientSecret } = created;
-  const labelId = useId();
-  const element = useRef<HTMLDivElement>(null);
-  // A layout effect would run while the dialog is still open, and nothing outside it can have
-  // focus.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each credential takes the focus.
-  useEffect(() => element.current?.focus(), [clientId]);
-  useEffect(() => watchUnsaved(() => true), []);
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for the fields of a form.
-    <div class="notice" role="group" aria-labelledby={labelId} tabIndex={-1} ref={element}>
-      <p id={labelId}>{t.secretOnce}</p>
-      <p>
-        {t.clientId}: <code>{clientId}</code> <Copy text={clientId} label={t.clientId} />
-      </p>
-      <p>
-        {t.secret}: <code>{clientSecret}</code> <Copy text={clientSecret} label={t.secret} />
-      </p>
-      <p>
-        <button type="button" onClick={onKept}>
-          {t.secretKeptDone}
-        </button>
-      </p>
-    </div>
   );
 }
 

@@ -6,6 +6,7 @@ import { useLoad } from '../components/load.ts';
 import { Time } from '../components/parts.tsx';
 import { Alert } from '../components/problem.tsx';
 import { Sessions, useEnding } from '../components/sessions.tsx';
+import { Tokens } from '../components/tokens.tsx';
 import { account, notice, send, texts } from '../state.ts';
 import { DAY_MS, fill } from '../text.ts';
 import { FactorBadge, StateBadge } from './user-badges.tsx';
@@ -128,6 +129,21 @@ export function UserSessions({ login }: { login: string }) {
         load={() => send('GET /api/users/{login}/sessions', { path: { login } })}
         end={(series) =>
           send('POST /api/users/{login}/sessions/{series}/end', { path: { login, series } })
+        }
+      />
+    </section>
+  );
+}
+
+export function UserTokens({ login }: { login: string }) {
+  const t = texts();
+  return (
+    <section class="card">
+      <h2>{t.apiTokens}</h2>
+      <Tokens
+        load={() => send('GET /api/users/{login}/tokens', { path: { login } })}
+        remove={(series) =>
+          send('POST /api/users/{login}/tokens/{series}/delete', { path: { login, series } })
         }
       />
     </section>

@@ -23,6 +23,7 @@ const CSV_FIELDS = [
   'lastModifiedDate',
   'lastLogin',
   'secondFactor',
+  'tokensExpire',
 ] as const satisfies readonly (keyof User)[];
 
 const MANY = {
@@ -85,6 +86,7 @@ function filtersOf(): Filter[] {
         ['false', t.no],
       ],
     },
+    { name: 'tokensExpire.lessThan', label: t.tokensExpireBefore, as: 'from' },
   ];
   return [
     {
@@ -136,6 +138,14 @@ function columnsOf(): Column<User>[] {
       cell: ({ secondFactor = false, authorities }) => (
         <FactorBadge on={secondFactor} roles={authorities} />
       ),
+    },
+    {
+      field: 'tokensExpire',
+      label: t.tokensExpire,
+      sortable: true,
+      width: 'w8',
+      rank: 3,
+      cell: ({ tokensExpire }) => (tokensExpire ? <Time instant={tokensExpire} /> : '–'),
     },
   ];
   return [

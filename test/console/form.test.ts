@@ -41,6 +41,7 @@ describe('field errors', () => {
     [{ min: 4, max: 100 }, 'Between 4 and 100 characters.'],
     [{ max: 50 }, 'At most 50 characters.'],
     [{ min: 1 }, 'At least 1.'],
+    [{}, 'This is shorter or longer than allowed.'],
     [{ min: 1, max: 16384, unit: 'bytes' as const }, 'At most 16384 bytes.'],
   ])('with the limits %j read: %s', (limits, text) => {
     expect(fieldErrorText({ objectName: 'u', field: 'f', message: 'Size', ...limits }, en)).toBe(

@@ -145,12 +145,16 @@ it.each([
   expect(changesCell(entry.changes)).toBe(cell);
 });
 
-it.each([...EDITABLE_USER_FIELDS, ...EDITABLE_INTEGRATION_FIELDS, 'leftOut', 'confDescription'])(
-  'a change of %s is told in words',
-  (field) => {
-    const of = { actor: 'admin', targetName: 'x', target: 'user/7', action: 'user.updated' };
-    const entry = { ...of, fields: [field], changes: [{ field, to: 'x' }] };
+it.each([
+  ...EDITABLE_USER_FIELDS,
+  ...EDITABLE_INTEGRATION_FIELDS,
+  'leftOut',
+  'confDescription',
+  'tokens',
+  'scopes',
+])('a change of %s is told in words', (field) => {
+  const of = { actor: 'admin', targetName: 'x', target: 'user/7', action: 'user.updated' };
+  const entry = { ...of, fields: [field], changes: [{ field, to: 'x' }] };
 
-    expect(sentenceOf(entry as unknown as AuditEntry, en)).toMatch(/x\. [A-Z][\w -]+: x\.$/);
-  },
-);
+  expect(sentenceOf(entry as unknown as AuditEntry, en)).toMatch(/x\. [A-Z][\w -]+: x\.$/);
+});

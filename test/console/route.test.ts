@@ -19,6 +19,7 @@ it.each([
   ['/console/users/anna.smith', { screen: 'user', login: 'anna.smith' }],
   ['/console/integrations/7', { screen: 'integration', id: '7' }],
   ['/console/account/second-factor', { screen: 'second-factor' }],
+  ['/console/account/tokens', { screen: 'tokens' }],
   ['/console/integrations/x', { screen: 'not-found' }],
   ['/console/users/a/b', { screen: 'not-found' }],
   ['/console/constructor', { screen: 'not-found' }],

@@ -166,6 +166,56 @@ it('recovery codes and the secret of a credential are not left without a questio
   expect(erin.faults).toEqual([]);
 });
 
+it('an API token is shown once, works until it is deleted, and is not left unasked', async () => {
+  await gatehouse.makeUser('tara', { authorities: ['ROLE_ANALYST'] });
+  const own = await openTab();
+  const { page } = own;
+  await logIn(own, 'tara');
+  const create = async (name: string) => {
+    await page.goto('/console/account/tokens');
+    await page.getByLabel('Name').fill(name);
+    for (const use of ['read', 'write']) await page.getByLabel(`Users: ${use}`).check();
+    await page.keyboard.press('Enter');
+    return page.getByRole('group', { name: 'Copy the API token now' }).locator('code').innerText();
+  };
+  const remove = async ({ page: shown }: Tab, action: string) => {
+    await shown.getByRole('button', { name: action }).click();
+    await shown.getByRole('dialog').getByRole('button', { name: action }).click();
+    await shown.getByText('There are no API tokens.').waitFor();
+  };
+  const readsUsers = async (bearer: string) =>
+    (await gatehouse.call('GET', '/api/users', { token: bearer })).status;
+
+  const first = await create('export');
+  await page.getByRole('link', { name: 'About' }).click();
+  await page.getByRole('button', { name: 'Stay' }).click();
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+
+  expect(await page.getByRole('row', { name: 'export' }).innerText()).toMatch(
+    /Users: write.*never/s,
+  );
+  expect(await page.content()).not.toContain(first);
+  expect(await readsUsers(first)).toBe(200);
+  await remove(own, 'Delete export');
+  expect(await readsUsers(first)).toBe(401);
+
+  const second = await create('report');
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('link', { name: 'Change the password' }).click();
+  await page.locator('[name=currentPassword]').fill('tara');
+  await page.locator('[name=newPassword]').fill('correct horse');
+  await page.keyboard.press('Enter');
+  await page.locator('p.notice').getByRole('link', { name: 'API tokens' }).click();
+  await page.getByRole('row', { name: 'report' }).waitFor();
+
+  expect(await readsUsers(second)).toBe(200);
+  await tab.page.goto('/console/users?tokensExpire.lessThan=2100-01-01T00:00:00.000Z');
+  await tab.page.getByRole('link', { name: 'tara' }).click();
+  await remove(tab, 'Delete report');
+  expect(await readsUsers(second)).toBe(401);
+  expect(own.faults).toEqual([]);
+});
+
 it('says on the page of a user that attempts to log in were rejected', async () => {
   await gatehouse.makeUser('locked');
   const attempt = async (password: string) => {

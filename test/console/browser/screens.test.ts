@@ -72,6 +72,7 @@ const INSIDE = [
   '/account',
   '/account/password',
   '/account/sessions',
+  '/account/tokens',
   '/account/second-factor',
   '/about',
   '/nothing',
@@ -150,6 +151,15 @@ const FOUND: Readonly<Record<string, readonly [Role, string][]>> = {
   'inside/account/sessions': [
     ['navigation', 'Own account'],
     ['table', 'Sessions'],
+  ],
+  'inside/account/tokens': [
+    ['group', 'Scopes'],
+    ['checkbox', 'Users: write'],
+    ['combobox', 'Expires'],
+  ],
+  token: [
+    ['group', 'Copy the API token now: it is not shown again.'],
+    ['table', 'API tokens'],
   ],
   delete: [
     ['dialog', 'Delete user'],
@@ -246,6 +256,13 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
     await tab.page.keyboard.press('Enter');
     await tab.page.locator('.qr').waitFor();
     await check('qr');
+    await show('/account/tokens');
+    await tab.page.locator('[name=name]').fill('x'.repeat(50));
+    for (const box of await tab.page.locator('[name=scopes]').all()) await box.check();
+    await tab.page.locator('form [type=submit]').click();
+    await tab.page.locator('main [role=group] code').waitFor();
+    await tab.settle();
+    await check('token');
   });
 });
 
