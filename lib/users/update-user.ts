@@ -55,8 +55,14 @@ export async function updateUser(
       const by = { modifier: callerUser, now };
       const { writes, ...decision } = modify('user.updated', targetUser, changes, by);
       // The response shows what follows from them, and they change without a new version.
-      const { lastLogin, factorChanges, invitedAt, passwordChanges } = targetUser;
-      const isCurrent = attributesAre({ lastLogin, factorChanges, invitedAt, passwordChanges });
+      const { lastLogin, factorChanges, invitedAt, passwordChanges, tokens } = targetUser;
+      const isCurrent = attributesAre({
+        lastLogin,
+        factorChanges,
+        invitedAt,
+        passwordChanges,
+        tokens,
+      });
       const key = entityKey('USER', targetUser.id);
       return { ...decision, writes: withConditionOn(key, isCurrent, writes) };
     },
@@ -96,6 +102,7 @@ export function modify(
     ...changed,
     ...(hasNewRecipient && { emailUnproven: isOwn || undefined }),
     ...(isInvited && { invitedAt: invitationAt(changed, now) }),
+    ...(isDeactivated && { tokens: undefined }),
   };
   const voidsResetKeys = isDeactivated || (hasNewAddress && !isOwn);
   return {
