@@ -5,7 +5,7 @@ import { settleAll } from '../runtime/waiting.ts';
 import { entityKey } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import { attributesOf, type Table } from '../table/table.ts';
-import { attributesAre, claim, remove, set } from '../table/write.ts';
+import { attributesAre, put, remove, set } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import { type ApiToken, apiTokenKey } from '../users/session-item.ts';
 import { activeTokens, type ListedToken, type User } from '../users/user.ts';
@@ -66,7 +66,7 @@ export function createToken(
       return {
         writes: [
           tokensChanged(callerUser, [...others, { series, expires }]),
-          claim(apiTokenKey(series), { ...created }, 'retry'),
+          put(apiTokenKey(series), { ...created }),
           notified('tokenCreated', callerUser, now),
         ],
         result: { ...shown(created), token },
