@@ -1,7 +1,7 @@
 import type { Item } from '../../lib/table/table.ts';
 import type { User } from '../../lib/users/user.ts';
-import { importGate, integrationRequests } from './integration-requests.ts';
-import { integrationTables, tableWithDrawnId } from './integrations.ts';
+import { createLock, importGate, integrationRequests } from './integration-requests.ts';
+import { ina, integrationTables, tableWithDrawnId } from './integrations.ts';
 import {
   ada,
   bob,
@@ -17,6 +17,7 @@ import {
   pia,
   tableOf,
   una,
+  withToken,
 } from './people.ts';
 import type { Scenario } from './scenario.ts';
 import {
@@ -182,8 +183,7 @@ function* specialCases(): Generator<Scenario> {
   const rename: Request = by.rename(bob, ada, 'other');
   for (const create of [by.create(ada, 'new'), importUser('new')])
     yield { ...scenarioOf([ada, bob, ida], create, rename), mayGiveUp: true };
-  const [createIntegration] = integrationRequests.integrations;
-  for (const create of [createIntegration as Request, importGate])
+  for (const create of [createLock(ina), importGate])
     yield {
       ...scenarioOfGate(tableWithDrawnId(), create, by.rename(ada, ada, 'other')),
       mayGiveUp: true,
@@ -198,6 +198,25 @@ function* recoveries(): Generator<Scenario> {
   const items = tableOf(fay).filter(({ pk }) => pk !== 'ADMINS');
   for (const other of [createFirst('new'), createFirst('other'), importUser('other')])
     yield { items, requests: [createFirst('new'), other] };
+}
+
+/** What is done about the API token of an administrator, and with it. */
+const aboutToken = (user: User, session: 1 | 2): Request[] => [
+  own.createToken(user, session),
+  own.deleteToken(user, session),
+  by.deleteToken(bob, user),
+  by.rename(user, bob, 'other', 'token'),
+  by.remove(user, user, 'token'),
+  createLock(user, 'token'),
+];
+
+/** Each of them beside another, or beside what ends the token or might. */
+function* pairsAboutTokens(): Generator<Scenario> {
+  for (const user of [fay, pia].map(withToken)) {
+    const others = [...about(ada, user), ...ownRequests(user, 1), recover(user)];
+    for (const pair of pairsOf(aboutToken(user, 2), [...aboutToken(user, 1), ...others]))
+      yield scenarioOf([ada, bob, user], ...pair);
+  }
 }
 
 const scenarioOfGate = (items: readonly Item[], ...requests: readonly Request[]): Scenario => ({
@@ -235,6 +254,7 @@ export const SCENARIOS = {
   pairsOfAdministrators,
   recreations,
   specialCases,
+  pairsAboutTokens,
   pairsAboutIntegrations,
   triplesOfAdministrators,
   triplesAboutUsers,

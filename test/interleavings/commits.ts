@@ -1,8 +1,8 @@
 import { confirmedCredential, keysOfCredential } from '../../lib/modules/credential.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { isLive, type Session, sessionKey } from '../../lib/users/session-item.ts';
-import type { User } from '../../lib/users/user.ts';
+import { apiTokenKey, isLive, keyOfCaller, type Session } from '../../lib/users/session-item.ts';
+import { activeTokens, type ListedToken, type User } from '../../lib/users/user.ts';
 import { routes } from '../../routes.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
 import { NOW } from './determinism.ts';
@@ -18,7 +18,7 @@ export function decidingKeys({ by: { caller, module }, ...call }: Call): Key[] {
   const users = 'writes' in call ? call.writes.flatMap(usersIn) : [];
   return [
     ...[...(caller ? [caller.id] : []), ...users].map((id) => entityKey('USER', id)),
-    ...(caller ? [sessionKey(caller)] : []),
+    ...(caller ? [keyOfCaller(caller)] : []),
     ...(module ? keysOfCredential(module.integrationId, module.clientId) : []),
   ];
 }
@@ -35,6 +35,7 @@ export function brokenBy(call: Call, world: World): string | undefined {
     notAllowed(call.by, world) ??
     deadSession(call, world) ??
     misnamed(call, world) ??
+    leftToken(call, world) ??
     notPermitted(call)
   );
 }
@@ -53,8 +54,12 @@ function notAllowed(request: Request, world: World): string | undefined {
   const user = userIn(world, caller.id);
   if (!user) return `${name} by an account that does not exist`;
   if (!user.activated) return `${name} by an account that is deactivated`;
-  const session = world.items.get(nameOf(sessionKey(caller))) as unknown as Session | undefined;
-  if (!session || !isLive(session, user, NOW)) return `${name} in a session that has ended`;
+  const item = world.items.get(nameOf(keyOfCaller(caller)));
+  if (caller.scopes) {
+    const isListed = activeTokens(user, NOW).some(({ series }) => series === caller.jti);
+    if (!item || !isListed) return `${name}, which has ended`;
+  } else if (!item || !isLive(item as unknown as Session, user, NOW))
+    return `${name} in a session that has ended`;
   if (typeof access === 'object' && !access.anyRole.some((role) => user.authorities.includes(role)))
     return `${name} without the role`;
   return undefined;
@@ -95,6 +100,15 @@ function misnamed(call: Call, world: World): string | undefined {
         return `${name} is audited, who is ${actual[position]}`;
   }
   return undefined;
+}
+
+/** The deletion of a user deletes the API tokens that the user lists. */
+function leftToken(call: Call, world: World): string | undefined {
+  const deleted = 'writes' in call ? call.writes.filter(({ act }) => act === 'Delete') : [];
+  const names = deleted.map(({ key }) => nameOf(key));
+  const user = userIn(world, Number(deleted.find(({ key }) => key.pk === 'USER')?.key.sk));
+  const isDeleted = ({ series }: ListedToken) => names.includes(nameOf(apiTokenKey(series)));
+  return user?.tokens?.every(isDeleted) === false ? 'an API token outlives its user' : undefined;
 }
 
 const permissionsOf = new Map(routes.map(({ handler, permissions }) => [handler, permissions]));

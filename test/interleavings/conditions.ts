@@ -35,6 +35,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
     'create-credential',
     'delete-credential',
   ],
+  tokensChanged: ['create-token', 'delete-token', 'delete-user-token'],
   recordReport: ['report-module', 'read-module'],
 };
 
@@ -55,10 +56,10 @@ function mutantsOf(write: Write, { handler }: Request): readonly Mutant[] {
     Object.entries(WRITERS).find(([, handlers]) => handlers.includes(handler)) ?? [];
   return withoutOne(parseCondition(write.condition)).map(({ removed, left }) => {
     const part = textOfCondition(removed, write.names ?? {});
-    const isOfCaller = /#(token_|caller)/.test(JSON.stringify(removed));
+    const isOfCaller = partition === 'TOKEN' || /#caller/.test(JSON.stringify(removed));
     return {
       name: isOfCaller
-        ? `caller | USER | ${part}`
+        ? `caller | ${partition} | ${part}`
         : `${writer} | ${write.act} ${partition} | ${part}`,
       left,
     };

@@ -52,6 +52,7 @@ const SHOWN = [
   'pairsOfAdministrators',
   'recreations',
   'specialCases',
+  'pairsAboutTokens',
   'pairsAboutIntegrations',
 ] as const;
 

@@ -25,8 +25,8 @@ import type { User } from '../../lib/users/user.ts';
 import { queryOf } from '../support/doubles/rule-arguments.ts';
 import { moduleRequest, publicRequest, SOURCE, throttleOf } from './doubles.ts';
 import { CLIENT, gate, HOST, ina, KEY, MODULE, PARAMETERS, SECRET } from './integrations.ts';
-import { ada } from './people.ts';
-import { act, administration, importOf, ownAccount } from './user-requests.ts';
+import { ada, type CallerName } from './people.ts';
+import { act, administration, importOf, inSession, ownAccount } from './user-requests.ts';
 import type { Request } from './worlds.ts';
 
 /* Every request that changes or reads an integration. */
@@ -57,11 +57,14 @@ const restart = (by: User, changes: number): Request =>
     seenIntegration(await reportRestart(table, caller, gate.id, changes)),
   );
 
+export const createLock = (by: User, session: CallerName = 1): Request =>
+  inSession(by, session, 'creates Lock', 'create-integration', async (table, caller) =>
+    seenIntegration(await createIntegration(table, caller, { ...SAME, name: 'Lock' } as never)),
+  );
+
 /** What people do with an integration. */
 const integrations = (by: User): Request[] => [
-  act(by, 'creates Lock', 'create-integration', async (table, caller) =>
-    seenIntegration(await createIntegration(table, caller, { ...SAME, name: 'Lock' } as never)),
-  ),
+  createLock(by),
   updateGate(by, 'renames Gate', { name: 'Door' }),
   updateGate(by, 'describes Gate if it is unchanged', { description: 'New' }, [gate.version]),
   updateGate(by, 'switches Gate off', { active: false }),

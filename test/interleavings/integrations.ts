@@ -1,7 +1,7 @@
 import type { Integration } from '../../lib/integrations/integration.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { bytesOf, type StoredParameter } from '../../lib/integrations/parameter-table.ts';
-import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
+import { totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { hashOfSecret, hourOf } from '../../lib/tokens/secret.ts';
@@ -69,7 +69,6 @@ function integrationTable(fields: Partial<Integration> = {}): Item[] {
     },
     { ...totalKey('INTEGRATION'), n: 1, changes: 1 },
     { ...totalKey('CONF'), n: 2, changes: 2 },
-    { ...sequenceKey('INTEGRATION'), n: 100_000 },
   ];
 }
 

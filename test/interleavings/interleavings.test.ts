@@ -8,6 +8,7 @@ const SHARES: readonly Share[] = [
   { group: 'pairsAboutUsers', faults: 0, every: 3 },
   { group: 'pairsOfAdministrators', faults: 0, every: 7 },
   { group: 'pairsOfAdministrators', faults: 1, every: 97 },
+  { group: 'pairsAboutTokens', faults: 0, every: 5 },
   { group: 'pairsAboutIntegrations', faults: 0, every: 7 },
   { group: 'recreations', faults: 0, every: 3 },
   { group: 'triplesOfAdministrators', faults: 0, every: 17 },

@@ -1,4 +1,4 @@
-import type { Role } from '../../lib/contract/contract.ts';
+import { type Role, SCOPES } from '../../lib/contract/contract.ts';
 import { emailKey } from '../../lib/mail/address.ts';
 import { ALL_RECOVERY_CODES } from '../../lib/second-factor/user-factor.ts';
 import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
@@ -6,7 +6,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import { hashOf, mailboxHashOf } from '../../lib/users/mailed-keys.ts';
-import { type Session, sessionKey } from '../../lib/users/session-item.ts';
+import { apiTokenKey, type Session, sessionKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import {
   emailGuardKey,
@@ -67,14 +67,24 @@ export const ivo = person(8, 'ivo', {
 });
 export const ivoUninvited: User = { ...ivo, invitedAt: undefined };
 
-const SESSION_SECONDS = 3600;
-export const seriesOf = ({ login }: User, number = 1): string => `${login}-${number}`;
+/** One of the two sessions of a user, or the API token. */
+export type CallerName = number | 'token';
+export const seriesOf = ({ login }: User, name: CallerName = 1): string => `${login}-${name}`;
 
-/** The caller of one of the two sessions of a user. */
-export const callerOf = (user: User, number = 1): Caller => ({
+const EXPIRES = NOW / 1000 + 3600;
+/** The caller of one of the two sessions of a user, or of the API token. */
+export const callerOf = (user: User, name: CallerName = 1): Caller => ({
   id: user.id,
-  jti: seriesOf(user, number),
-  expires: NOW / 1000 + SESSION_SECONDS,
+  jti: seriesOf(user, name),
+  expires: EXPIRES,
+  ...(name === 'token' && { scopes: SCOPES }),
+});
+
+/** A user as an administrator with an API token. */
+export const withToken = (user: User): User => ({
+  ...user,
+  authorities: ADMINISTRATOR,
+  tokens: [{ series: seriesOf(user, 'token'), expires: EXPIRES }],
 });
 
 export const resetKeyOf = ({ login }: User): string => `reset key of ${login}`;
@@ -91,6 +101,7 @@ export function tableOf(...users: readonly User[]): Item[] {
     { ...rosterKey, ids: new Set(administrators.map(({ id }) => id)) },
     { ...totalKey('USER'), n: users.length, changes: users.length },
     { ...sequenceKey('USER'), n: 100_000 },
+    { ...sequenceKey('INTEGRATION'), n: 100_000 },
   ];
 }
 
@@ -105,6 +116,15 @@ function itemsAbout(user: User): Item[] {
     { ...loginGuardKey(login), id },
     { ...emailGuardKey(emailKey(email)), id },
     ...sessionsOf(user),
+    ...(user.tokens ?? []).map((token) => ({
+      ...apiTokenKey(token.series),
+      ...token,
+      userId: id,
+      hash: 'hash',
+      name: 'script',
+      scopes: SCOPES,
+      createdDate: user.createdDate,
+    })),
     { ...resetItemKey(hashOf(resetKeyOf(user))), ...issued },
     {
       ...pendingEmailKey(id),

@@ -13,13 +13,14 @@ import { commitWithRetries, loadDecideCommit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { EXISTS, put, remove, set, withCondition } from '../../lib/table/write.ts';
+import { createToken, deleteToken, deleteTokenOf } from '../../lib/tokens/api-tokens.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
 import { inviteUser } from '../../lib/users/invite-user.ts';
 import { newConfirmationKey } from '../../lib/users/mailed-keys.ts';
 import { removeSecondFactor } from '../../lib/users/remove-second-factor.ts';
 import {
-  allSessionsEnded,
+  allLogInsEnded,
   findSession,
   sessionKept,
   sessionKey,
@@ -40,6 +41,7 @@ import {
 } from './doubles.ts';
 import {
   ADMINISTRATOR,
+  type CallerName,
   callerOf,
   codeNow,
   confirmationKeyOf,
@@ -53,17 +55,31 @@ import type { Request } from './worlds.ts';
 
 type Handle = Parameters<typeof requestBy>[3];
 
-/** A request of a user in one of their sessions, to the row with this handler. */
-const inSession = (by: User, session: number, does: string, handler: string, handle: Handle) =>
-  requestBy(`${by.login} ${does}`, handler, callerOf(by, session), handle);
+/** A request of a user in one of their sessions or with a token, to the row with this handler. */
+export const inSession = (
+  by: User,
+  session: CallerName,
+  does: string,
+  handler: string,
+  handle: Handle,
+): Request => {
+  const name = `${by.login} ${does}${session === 'token' ? ' with a token' : ''}`;
+  return requestBy(name, handler, callerOf(by, session), handle);
+};
 /** The same in the first session. */
 export const act = (by: User, does: string, handler: string, handle: Handle): Request =>
   inSession(by, 1, does, handler, handle);
 
 type Change = Partial<Pick<User, 'login' | 'email' | 'activated' | 'authorities' | 'firstName'>>;
 
-const update = (by: User, user: User, does: string, change: Change): Request =>
-  act(by, does, 'update-user', async (table, caller) => {
+const update = (
+  by: User,
+  user: User,
+  does: string,
+  change: Change,
+  session: CallerName = 1,
+): Request =>
+  inSession(by, session, does, 'update-user', async (table, caller) => {
     const { id, login, email, activated, authorities } = user;
     const fields = { id, login, email, activated, authorities, ...change };
     return administratorView(await updateUser(table, caller, fields as never, undefined));
@@ -96,8 +112,8 @@ export const administration = {
         } as never),
       ),
     ),
-  rename: (by: User, user: User, login: string): Request =>
-    update(by, user, `renames ${user.login} to ${login}`, { login }),
+  rename: (by: User, user: User, login: string, session?: CallerName): Request =>
+    update(by, user, `renames ${user.login} to ${login}`, { login }, session),
   move: (by: User, user: User, to: string): Request =>
     update(by, user, `gives ${user.login} the address of ${to}`, { email: `${to}@example.com` }),
   promote: (by: User, user: User): Request =>
@@ -110,8 +126,8 @@ export const administration = {
     update(by, user, `deactivates ${user.login}`, { activated: false }),
   activate: (by: User, user: User): Request =>
     update(by, user, `activates ${user.login}`, { activated: true }),
-  remove: (by: User, { login }: User): Request =>
-    act(by, `deletes ${login}`, 'delete-user', (table, caller) =>
+  remove: (by: User, { login }: User, session: CallerName = 1): Request =>
+    inSession(by, session, `deletes ${login}`, 'delete-user', (table, caller) =>
       deleteUser(table, caller, login, undefined),
     ),
   endSessions: (by: User, { login }: User): Request =>
@@ -121,6 +137,10 @@ export const administration = {
   endSession: (by: User, user: User): Request =>
     act(by, `ends session 2 of ${user.login}`, 'end-user-session', (table, caller) =>
       sessions.endSessionOf(table, caller, { login: user.login, series: seriesOf(user, 2) }),
+    ),
+  deleteToken: (by: User, user: User): Request =>
+    act(by, `deletes the token of ${user.login}`, 'delete-user-token', (table, caller) =>
+      deleteTokenOf(table, caller, { login: user.login, series: seriesOf(user, 'token') }),
     ),
   invite: (by: User, { login }: User): Request =>
     act(by, `invites ${login}`, 'invite-user', (table, caller) => inviteUser(table, caller, login)),
@@ -159,7 +179,7 @@ export const replaceFactor = (user: User): Request => ({
           set(entityKey('USER', user.id), {
             secondFactor,
             factorChanges: 2,
-            ...allSessionsEnded(user),
+            ...allLogInsEnded(user),
           }),
           ...(session
             ? [withCondition(sessionKept(callerOf(user), user, 'sessionEndings'), EXISTS)]
@@ -308,6 +328,18 @@ export const ownAccount = {
   endSession: (user: User): Request =>
     act(user, 'ends session 2', 'end-session', (table, caller) =>
       sessions.endSession(table, caller, seriesOf(user, 2)),
+    ),
+  createToken: (user: User, number = 1): Request =>
+    inSession(user, number, 'creates a token', 'create-token', (_, caller) =>
+      createToken(
+        caller,
+        { name: 'script', scopes: ['users:read'], expires: undefined },
+        { daysMax: 30, tokensMax: 2 },
+      ),
+    ),
+  deleteToken: (user: User, number = 1): Request =>
+    inSession(user, number, 'deletes the token', 'delete-token', (_, caller) =>
+      deleteToken(caller, seriesOf(user, 'token')),
     ),
   requestFactor: (user: User, number = 1): Request =>
     inSession(user, number, 'requests a factor', 'request-second-factor', (table, caller) =>

@@ -217,8 +217,11 @@ export const textOf = (value: unknown): string =>
     );
   });
 
-/** Counters of accounts, which no scenario fills: their reads and updates interfere with nothing. */
-const isBudget = ({ pk }: Key): boolean => pk.startsWith('CHANGES#') || pk.startsWith('READS#');
+/**
+ * Counters of accounts, which no scenario fills, and uses of API tokens: their reads and updates
+ * interfere with nothing.
+ */
+const isBudget = ({ pk }: Key): boolean => /^(CHANGES|READS|TOKEN-USE)#/.test(pk);
 
 /** A call that waits for its reply. */
 export interface Waiting {

@@ -10,6 +10,7 @@ const SHARES: readonly Share[] = [
   { group: 'specialCases', faults: 1 },
   { group: 'pairsAboutUsers', faults: 1 },
   { group: 'pairsOfAdministrators', faults: 1 },
+  { group: 'pairsAboutTokens', faults: 1 },
   { group: 'pairsAboutIntegrations', faults: 1, every: 3 },
   { group: 'recreations', faults: 1 },
   { group: 'triplesOfAdministrators', faults: 1 },
