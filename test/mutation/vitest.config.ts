@@ -1,18 +1,29 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Unit tests first: a mutant that they detect needs no local cloud. */
+const FOLDERS = ['unit', 'api', 'local', 'interleavings'];
+
+/**
+ * Unit tests first: a mutant that they detect needs no local cloud. The interleavings last: they
+ * reach much, and take long.
+ */
 class UnitFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isUnit = ({ moduleId }: TestSpecification) => moduleId.includes('/test/unit/');
-    return [...files.filter(isUnit), ...files.filter((file) => !isUnit(file))];
+    const rankOf = ({ moduleId }: TestSpecification) =>
+      FOLDERS.findIndex((folder) => moduleId.includes(`/test/${folder}/`));
+    return files.toSorted((one, other) => rankOf(one) - rankOf(other));
   }
 }
 
 /** The tests that mutants are tried with. */
 export default defineConfig({
   test: {
-    include: ['test/{unit,api}/**/*.test.ts'],
+    include: [
+      'test/{unit,api}/**/*.test.ts',
+      'test/interleavings/interleavings.test.ts',
+      // The only command whose rules have no tests of their own.
+      'test/local/person.test.ts',
+    ],
     // These load functions, and with them lib, within a test: what a module makes when it is loaded
     // would count as tested by them.
     exclude: ['test/unit/daily-verification.test.ts', 'test/unit/openapi.test.ts'],
