@@ -19,12 +19,13 @@ delete process.env.AWS_PROFILE;
 
 // A mixed run has instances of two versions. The first five count the calls of instances, restart
 // them or compare two responses; the others start stacks of their own, which have one version, or
-// mix two in every run.
+// mix two in every run. The release has no API tokens.
 const ONE_VERSION_TESTS = process.env.RELEASE
   ? [
       'test/api/{call-budgets,ended-sessions,format,head,list-costs}.test.ts',
       'test/api/{audit-log,cross-site,edge,mixed-versions}.test.ts',
       'test/api/{password-policy,second-factor-required}.test.ts',
+      'test/{api/api-tokens,concurrency/token-ends}.test.ts',
     ]
   : [];
 

@@ -15,6 +15,8 @@ const required = (description: string, schema: object = { type: 'string' }) => (
   schema,
 });
 
+const TOKEN_ERROR = '("invalid_token"|"insufficient_scope"(, scope="[a-z:-]+")?)';
+
 export const HEADERS: Readonly<
   Record<ResponseHeader | 'Retry-After' | 'WWW-Authenticate' | 'X-gatehouseApp-error', object>
 > = {
@@ -39,8 +41,8 @@ export const HEADERS: Readonly<
   'X-gatehouseApp-error': required('The `message` of the problem.'),
   'Retry-After': required('The seconds to wait.', { type: 'integer', minimum: 1 }),
   'WWW-Authenticate': required(
-    'The authentication scheme, and whether a token was given that is not valid (RFC 6750).',
-    { enum: ['Bearer', 'Bearer error="invalid_token"', 'Basic realm="modules"'] },
+    'The authentication scheme, and why a token was rejected (RFC 6750).',
+    { type: 'string', pattern: `^(Bearer( error=${TOKEN_ERROR})?|Basic realm="modules")$` },
   ),
 };
 

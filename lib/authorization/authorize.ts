@@ -22,7 +22,7 @@ import {
   sessionKey,
   sessionOf,
 } from '../users/session-item.ts';
-import { activeTokens, type User } from '../users/user.ts';
+import type { User } from '../users/user.ts';
 import { actorOf, userOf } from '../users/user-table.ts';
 import { type EndedSessions, endedSessions, requireChangeLeft } from './account-limits.ts';
 
@@ -51,10 +51,9 @@ interface Stored {
 function isValid(stored: Stored): stored is Stored & { readonly user: User } {
   const { caller, user, session } = stored;
   if (!user?.activated) return false;
-  const now = Date.now();
   return caller.scopes
-    ? activeTokens(user, now).some(({ series }) => series === caller.jti)
-    : session !== undefined && isLive(session, user, now);
+    ? user.tokens?.some(({ series }) => series === caller.jti) === true
+    : session !== undefined && isLive(session, user, Date.now());
 }
 
 /**
@@ -182,7 +181,8 @@ export function authorize(
       return isValid(stored) && denialReason(stored.user, asAdministrator) === undefined;
     },
     async requireAuthorized() {
-      if (access === 'issued-token') return;
+      // A log-out ends sessions only, also those that have ended.
+      if (access === 'issued-token') return requireScope();
       const { deletedUser } = (await readOnce()).session ?? {};
       if (canOutliveUser && deletedUser) requireNoDenial(deletedUser);
       else await confirm();

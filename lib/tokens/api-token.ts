@@ -57,6 +57,7 @@ export async function verifyApiToken(
   const stored = item && (attributesOf(item) as unknown as ApiToken);
   const isRight =
     stored?.userId === userId &&
+    Date.now() < stored.expires * 1000 &&
     timingSafeEqual(Buffer.from(stored.hash), Buffer.from(hashOfSecret(token)));
   if (!isRight) throw new Failure('invalid-token');
   return { id: userId, jti: series, expires: stored.expires, scopes: stored.scopes };

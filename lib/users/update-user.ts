@@ -30,7 +30,8 @@ import {
  * activation. Fails with unknown-id, version-changed, login-taken, email-taken, last-administrator,
  * forbidden, and with confirmation-required if the caller's own address `mustBeConfirmed`: somebody
  * with a stolen token could otherwise have a password reset at a new address. Fails with
- * insufficient-scope for an API token that makes an administrator or changes the address of one.
+ * insufficient-scope for an API token that makes an administrator, activates one again or changes
+ * the address of one.
  */
 export async function updateUser(
   table: Table,
@@ -49,8 +50,9 @@ export async function updateUser(
         throw new Failure('confirmation-required');
       const was = targetUser.authorities.includes('ROLE_ADMIN');
       const becomes = !was && changes.authorities?.includes('ROLE_ADMIN');
-      if (becomes || (was && !isSameRecipient(changes.email, targetUser.email)))
-        requireSession(caller);
+      const isReactivated = changes.activated === true && !targetUser.activated;
+      const isMoved = !isSameRecipient(changes.email, targetUser.email);
+      if (becomes || (was && (isReactivated || isMoved))) requireSession(caller);
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
       const by = { modifier: callerUser, now };
       const { writes, ...decision } = modify('user.updated', targetUser, changes, by);

@@ -4,6 +4,7 @@ import { auditEntry, operator } from '../../lib/audit/audit-entry.ts';
 import { commit } from '../../lib/table/change.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { type Gatehouse, launch } from '../support/instance/launch.ts';
+import { openSetup, type Setup } from '../support/instance/setup.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* The log of the audit trail, from changes over HTTP to its lines. */
@@ -12,6 +13,7 @@ const CHANGES = { auditLogDays: 30 };
 
 const faults = openFaults();
 let gatehouse: Gatehouse;
+let setup: Setup;
 let token: string;
 beforeAll(async () => {
   synthesizeInProcess('dev', CHANGES);
@@ -19,6 +21,7 @@ beforeAll(async () => {
     assembly: assemblyOf('dev', CHANGES),
     intercept: faults.intercept,
   });
+  setup = await openSetup(gatehouse);
   token = await gatehouse.adminToken();
 });
 afterAll(() => gatehouse.stop());
@@ -53,6 +56,29 @@ it('has every entry as the list has it, also entries of the operator', async () 
   expect(entries.map(({ action }: { action: string }) => action)).toEqual(
     expect.arrayContaining(['user.created', 'session.started', 'integration.created']),
   );
+});
+
+it('has one entry for the first uses of an API token from each network', async () => {
+  const { user } = await setup.account();
+  const { token: sent, series } = await setup.apiToken(user, ['users:read']);
+  const use = (from: string) => gatehouse.call('GET', '/api/users', { token: sent, from });
+  const usesLogged = async () =>
+    (await logged()).filter(({ action, session }) => action === 'token.used' && session === series);
+  const statuses: number[] = [];
+  for (const from of ['127.0.0.1', '127.0.0.2', '127.0.1.1', '127.0.0.1'])
+    statuses.push((await use(from)).status);
+  // Another function records the use again.
+  statuses.push((await gatehouse.call('GET', '/api/users/admin', { token: sent })).status);
+  const { status } = await gatehouse.call('GET', '/api/audits', { token: sent, from: '127.0.2.1' });
+
+  await expect.poll(async () => (await usesLogged()).length).toBeGreaterThan(1);
+
+  expect([statuses, status]).toEqual([[200, 200, 200, 200, 200], 403]);
+  const common = { actor: user.login, target: `user/${user.id}`, changes: [] };
+  expect(await usesLogged()).toMatchObject(
+    ['127.0.0.1', '127.0.1.1'].map((source) => ({ ...common, source })),
+  );
+  expect(await listed()).toEqual(await logged());
 });
 
 it('is written later if the entries cannot be read, and says why', async () => {

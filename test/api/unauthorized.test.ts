@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ROLES } from '../../lib/contract/contract.ts';
+import { ROLES, SCOPES, type Scope } from '../../lib/contract/contract.ts';
 import {
   type ExampleRequest,
   PROTECTED,
@@ -17,7 +17,8 @@ import { type Loss, makeTokensOfLost, openSetup, type Setup } from '../support/i
  *
  * Covered: no token; each role that does not suffice; a token whose session has ended, or whose
  * user has been demoted, deactivated, deleted, or given another password since. What a contract
- * requires is in the table of roles in docs/api.md, where a change shows.
+ * requires is in the table of roles in docs/api.md, where a change shows. An API token with every
+ * scope but the right one.
  *
  * Not covered: malformed, foreign and expired tokens (authentication.test.ts); a right that is lost
  * between load and commit (test/interleavings); the public endpoints, which anyone may call.
@@ -45,6 +46,12 @@ async function makeTokens(): Promise<Map<string, string>> {
   const tokens = new Map<string, string>(lost);
   for (const role of ROLES) tokens.set(role, (await setup.account({ authorities: [role] })).token);
   return tokens;
+}
+
+/** The scopes that admit an API token to a route; none if it accepts sessions only. */
+function scopesFor({ scope }: ExampleRequest): readonly Scope[] {
+  if (!scope) return [];
+  return [scope, ...SCOPES.filter((other) => other === scope.replace(':read', ':write'))];
 }
 
 const send = ({ method, path, body }: PreparedRequest, token?: string) =>
@@ -91,6 +98,32 @@ describe.each(PROTECTED)('$route', (example) => {
     expect(await itemsBesidesCounts()).toEqual(before);
     // Each version has a cold start of its own.
     if (!RELEASE) expect(kmsCalls).toBe(0);
+  });
+
+  // The release has no API tokens.
+  it.skipIf(RELEASE)('admits API tokens by their scopes', async () => {
+    const { scope, success } = example;
+    const scopes = scopesFor(example);
+    const others = SCOPES.filter((each) => !scopes.includes(each));
+    const { request, user } = await example.prepare(setup);
+    const owner = { id: Number(user.split('/')[1]) };
+    const lacking = await setup.apiToken(owner, others);
+    await gatehouse.cloud.mailsHandedOver();
+    const before = await itemsBesidesCounts();
+
+    const { status, headers } = await send(request, lacking.token);
+
+    expect(status).toBe(403);
+    expect(headers['www-authenticate']).toBe(
+      `Bearer error="insufficient_scope"${scope ? `, scope="${scope}"` : ''}`,
+    );
+    expect(await itemsBesidesCounts()).toEqual(before);
+    for (const each of scopes) {
+      const admitted = await example.prepare(setup);
+      const caller = { id: Number(admitted.user.split('/')[1]) };
+      const { token } = await setup.apiToken(caller, [each]);
+      expect((await send(admitted.request, token)).status, each).toBe(success);
+    }
   });
 
   it('admits every sufficient role', async () => {

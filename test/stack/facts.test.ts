@@ -337,7 +337,11 @@ describe('the function', () => {
     expect(mapping?.Properties).toMatchObject({
       ParallelizationFactor: 1,
       MaximumRecordAgeInSeconds: 86_400,
-      FilterCriteria: { Filters: [{ Pattern: expect.stringContaining('"AUDIT#"') }] },
+      FilterCriteria: {
+        Filters: ['"AUDIT#"', '"TOKEN-USE#"'].map((prefix) => ({
+          Pattern: expect.stringContaining(prefix),
+        })),
+      },
     });
     expect(others).toEqual([]);
   });

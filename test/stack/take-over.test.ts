@@ -188,6 +188,7 @@ it('the functions that end sessions can update nothing else of users', () => {
       'factorChanges',
       'passwordChanges',
       'sessionEndings',
+      'tokens',
       'version',
     ]);
 });

@@ -61,6 +61,17 @@ const userItem = (id: number, fields: object = {}): Item => ({
   ...storedUser(id, `user-${id}`, { passwordHash: 'hash', passwordChanges: 1, ...fields }),
 });
 
+it('adoptTable ends all API tokens, because it deletes their items', async () => {
+  const tokens = [{ series: 'series', expires: 4_000_000_000 }];
+  const user = userItem(90, { tokens });
+  const items = [...INTACT_ITEMS, user];
+  const table = memoryTable(items);
+
+  await adoptTable(table, inMemoryScanner(items));
+
+  expect(await table.get(user)).toEqual({ ...user, tokens: undefined });
+});
+
 it('adoptTable ends the invitations that are open, because their mailed keys go', async () => {
   const now = Date.parse('2026-11-22T06:00:00Z');
   freezeClock(now);

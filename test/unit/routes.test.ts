@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { SCOPES, scopeOf } from '../../lib/contract/contract.ts';
 import { RESERVED_LOGINS } from '../../lib/users/user-schema.ts';
 import { consoleRoutes, type Route, routes } from '../../routes.ts';
 
@@ -81,6 +82,21 @@ describe('the route table', () => {
       .map(({ route }) => route);
 
     expect(publicRoutes).toEqual(PUBLIC_ROUTES);
+  });
+
+  it('requires of API tokens each scope: to read for GET, to write for other methods', () => {
+    const scoped = all.flatMap(({ route, contract }) =>
+      scopeOf(contract) ? [[route, scopeOf(contract)]] : [],
+    );
+    const mixed = scoped.filter(
+      ([route, scope]) => route?.startsWith('GET ') !== scope?.endsWith(':read'),
+    );
+
+    expect(mixed).toEqual([]);
+    expect([...new Set(scoped.map(([, scope]) => scope))].sort()).toEqual(SCOPES);
+    expect(all.filter(({ contract: { access, scope } }) => access === 'public' && scope)).toEqual(
+      [],
+    );
   });
 
   it('reserves every path segment under /api/users as a login', () => {

@@ -114,10 +114,14 @@ export function openStream({ mappings, invoke, onLine }: Options) {
   };
 }
 
-/** The inserts of a call, which are all that the filters select, as in a KEYS_ONLY stream. */
+/**
+ * The inserts of a call, which are all that the filters select, as in a KEYS_ONLY stream. An update
+ * outside of a transaction can insert; whether it did is not known here, and no function depends on
+ * that.
+ */
 const recordsOf = (call: OperationCall, nextSequenceNumber: () => string) =>
   actionsOf(call)
-    .filter(({ action }) => action === 'dynamodb:PutItem')
+    .filter(({ action }) => action === 'dynamodb:PutItem' || call.operation === 'UpdateItem')
     .map(({ table, pk, sk = '' }) => {
       const Keys = { pk: { S: pk }, sk: { S: sk } };
       const dynamodb = { SequenceNumber: nextSequenceNumber(), Keys };

@@ -172,8 +172,8 @@ async function adoptItems(
       }
       const hasFactor = collectionOf(item) === 'USER' && item.secondFactor !== undefined;
       if (hasFactor && (await adoptFactor(table, { pk, sk }, original))) counts.recoveryCodes++;
-      if (collectionOf(item) === 'USER' && item.invitedAt !== undefined)
-        await endDeleted(table, { pk, sk });
+      const isListed = item.invitedAt !== undefined || item.tokens !== undefined;
+      if (collectionOf(item) === 'USER' && isListed) await endDeleted(table, { pk, sk });
       const kind = kindOf(item);
       if (kind?.onRestore !== 'delete') continue;
       // A missing item has expired or was used; the outcome `changed` is a success.

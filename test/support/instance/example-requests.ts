@@ -5,7 +5,7 @@ import {
   fillExample,
 } from '../../../infra/api-document/examples.ts';
 import { auditPartition } from '../../../lib/audit/audit-entry.ts';
-import type { Access } from '../../../lib/contract/contract.ts';
+import { type Access, type Scope, scopeOf } from '../../../lib/contract/contract.ts';
 import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import { codeOf, stepAt } from '../../../lib/second-factor/totp.ts';
 import { commit } from '../../../lib/table/change.ts';
@@ -26,6 +26,7 @@ import type { Setup } from './setup.ts';
 export interface ExampleRequest {
   readonly route: Route['route'];
   readonly access: Access;
+  readonly scope: Scope | undefined;
   readonly success: number;
   /** Whether the response hides if there was a change: such a route writes no audit entry. */
   readonly hidesOutcome: boolean;
@@ -92,6 +93,7 @@ function requestTo({ route, contract, permissions }: Route, variant: Variant): E
   return {
     route,
     access: contract.access,
+    scope: scopeOf(contract),
     success: contract.status ?? 200,
     hidesOutcome: isAudited !== true,
     async prepare(setup) {

@@ -47,9 +47,12 @@ export function makeTokens(real: string) {
     /** Must be in the table for verification to succeed. */
     publicKey: { ...publicKeyItemKey(jwk.kid), jwk } satisfies Item,
     /** The token of a session of this user, and the write that starts the session. */
-    of(user: User): { readonly token: string; readonly started: Write } {
+    of(
+      user: User,
+      jti: string = randomUUID(),
+    ): { readonly token: string; readonly started: Write } {
       const iat = Math.floor(Date.now() / 1000);
-      const [jti, exp] = [randomUUID(), iat + 3600];
+      const exp = iat + 3600;
       const { id, login, authorities: roles } = user;
       const own = { sub: String(id), preferred_username: login, roles };
       const input = [

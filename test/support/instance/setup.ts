@@ -99,9 +99,11 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
         expires,
       };
       const createdDate = new Date().toISOString();
+      const key = entityKey('USER', id);
+      const { tokens: others = [] } = (await table.get(key)) as Partial<User>;
       await untilCommitted(() =>
         commit(table, [
-          set(entityKey('USER', id), { tokens: [{ series, expires }] }, EXISTS),
+          set(key, { tokens: [...others, { series, expires }] }, EXISTS),
           claim(apiTokenKey(series), { ...stored, createdDate }, 'retry'),
         ]),
       );
