@@ -226,8 +226,8 @@ describe('the alarms', () => {
       propertiesOf(template, type).map(({ AlarmName, Name }) => AlarmName ?? Name),
     );
 
-    expect(names).toHaveLength(14 + 15);
-    expect(names.join()).not.toMatch(/verification|intact|edge|audit/);
+    expect(names).toHaveLength(15 + 16);
+    expect(names.join()).not.toMatch(/verification|intact|edge/);
   });
 });
 
