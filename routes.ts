@@ -9,6 +9,7 @@ import { IssueModuleToken } from './lib/modules/credential-contracts.ts';
 import * as Modules from './lib/modules/module-contracts.ts';
 import { PARTITION } from './lib/operations/item-kinds.ts';
 import * as Overview from './lib/operations/overview/overview-contracts.ts';
+import * as Plans from './lib/operations/plan/plan-contracts.ts';
 import * as Sessions from './lib/sessions/session-contracts.ts';
 import { GetHealth } from './lib/status/health.ts';
 import { GetConsole, GetInfo, GetOpenApi } from './lib/status/status-contracts.ts';
@@ -650,6 +651,36 @@ export const routes: readonly Route[] = [
   },
 
   {
+    route: 'POST /api/plan',
+    handler: 'make-plan',
+    contract: Plans.MakePlan,
+    permissions: {
+      get: [administrators],
+      batchGet: [reads, login, email, user],
+      query: [user, integration, parameter],
+      updateOutsideTransaction: [reads],
+      keys: ['unseal'],
+    },
+  },
+  {
+    route: 'POST /api/apply',
+    handler: 'apply-plan',
+    contract: Plans.ApplyPlan,
+    permissions: {
+      get: [administrators],
+      batchGet: [reads, login, email, user],
+      query: [user, integration, parameter],
+      put: [user, login, email, integration, parameter, mail, audit],
+      update: [administrators, total, integration, parameter],
+      updateUser: [...USER_UPDATES.user, ...USER_UPDATES.plan],
+      updateOutsideTransaction: [reads, sequence],
+      delete: [user, login, email, integration, parameter, credential, apiToken],
+      conditionCheck: [user, session],
+      keys: ['unseal', 'seal'],
+    },
+  },
+
+  {
     route: 'GET /api/audits',
     handler: 'list-audits',
     contract: ListAudits,
@@ -769,8 +800,11 @@ export function permissionsOf({ route, contract, permissions }: Route): Permissi
 }
 
 /** Whether the caller's changes by this route are counted (lib/authorization/account-limits.ts). */
-export const countsChanges = ({ route, contract: { access } }: Pick<Route, 'route' | 'contract'>) =>
-  !route.startsWith('GET ') &&
+export const countsChanges = ({
+  route,
+  contract: { access, kind },
+}: Pick<Route, 'route' | 'contract'>) =>
+  !(route.startsWith('GET ') || kind === 'read') &&
   (typeof access === 'object'
     ? access.anyRole.length > 0
     : access === 'authenticated' || access === 'enrolling');

@@ -42,6 +42,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Integrations: 'Data sources and sinks.',
   Parameters: 'The configuration parameters of integrations; their values can be secrets.',
   Modules: 'What modules run, and how they authenticate themselves.',
+  Plans: 'Users, integrations and parameters as files say.',
   'Audit trail': 'Who changed what, and when.',
   Status: 'The service itself.',
 };

@@ -161,6 +161,25 @@ const TOKEN = {
   expires: '2026-12-22T09:30:00.000Z',
 };
 const LISTED_TOKEN = { ...TOKEN, lastUsed: null, lastAddress: null };
+const FILES = {
+  set: 'office',
+  users: [
+    { login: PLACEHOLDERS.shownLogin, email: PLACEHOLDERS.shownEmail, authorities: ['ROLE_USER'] },
+  ],
+};
+const PLAN = {
+  digest: 'kR2l1mB0Q7sYxZ3vT9uWcE5dF8gH4jK6nP0qS2tV1wA',
+  changes: [
+    {
+      action: 'user.created',
+      name: PLACEHOLDERS.shownLogin,
+      changes: [{ field: 'authorities', added: ['ROLE_USER'] }],
+    },
+  ],
+  unchanged: 0,
+  refused: 0,
+  secrets: [],
+};
 const SESSION = {
   series: 'b6Qe1Xo9rT0uYk2m',
   tokenDate: DATE,
@@ -522,6 +541,11 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     needs: 'user',
     path: { login: PLACEHOLDERS.login },
     headers: alert('userManagement.deleted', 'etienne'),
+  },
+  'POST /api/plan': { body: FILES, response: PLAN, headers: { ETag: '*' } },
+  'POST /api/apply': {
+    body: { set: 'office' },
+    response: { applied: 0, rest: null, retryAfter: null },
   },
   'GET /api/audits': {
     query: { 'action.equals': 'user.updated' },

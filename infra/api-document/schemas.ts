@@ -15,6 +15,7 @@ import { INTEGRATION_TYPES } from '../../lib/integrations/integration.ts';
 import * as Integrations from '../../lib/integrations/integration-contracts.ts';
 import * as Parameters from '../../lib/integrations/parameter-contracts.ts';
 import { ReportModule } from '../../lib/modules/module-contracts.ts';
+import { MakePlan } from '../../lib/operations/plan/plan-contracts.ts';
 import { ListSessions } from '../../lib/sessions/session-contracts.ts';
 import { CreateToken, ListTokens } from '../../lib/tokens/api-token-contracts.ts';
 import { PublishKeys } from '../../lib/tokens/token.ts';
@@ -86,6 +87,7 @@ const NAMED = {
   IntegrationCreation: Integrations.CreateIntegration.body,
   JwkSet: PublishKeys.response,
   ModuleState: ReportModule.response,
+  Plan: MakePlan.response,
   OwnAccount: Accounts.GetAccount.response,
   OwnAccountChange: Accounts.UpdateAccount.body,
   Parameter: Parameters.GetParameter.response,
@@ -129,6 +131,7 @@ const Problem = object(
     path: string('The path of the request.'),
     message: string('The key that clients translate.'),
     params: string('The kind of entity that the request is about.'),
+    plan: { $ref: '#/components/schemas/Plan' },
     requestId: string('Of status 500: identifies the line in the log.'),
     fieldErrors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
   },

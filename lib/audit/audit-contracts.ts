@@ -6,7 +6,7 @@ import { AUDITED_ACTIONS } from './audit-entry.ts';
 
 const value = v.optional(v.union([v.string(), v.number(), v.boolean()]));
 const values = v.optional(v.array(v.string()));
-const change = v.strictObject({
+export const change = v.strictObject({
   field: v.string(),
   from: value,
   to: value,

@@ -35,6 +35,7 @@ export type Tag =
   | 'Integrations'
   | 'Parameters'
   | 'Modules'
+  | 'Plans'
   | 'Audit trail'
   | 'Status';
 
@@ -48,6 +49,8 @@ export const SCOPES = [
   'modules:write',
   'parameters:read',
   'parameters:write',
+  'plans:read',
+  'plans:write',
   'sessions:read',
   'sessions:write',
   'status:read',
@@ -109,6 +112,8 @@ export interface Contract {
   readonly path?: Schema;
   readonly query?: Schema;
   readonly body?: Schema;
+  /** The maximum size of the body; 64 KiB unless given. */
+  readonly bodyBytesMax?: number;
   /** The field that a text/plain body fills. Without it, text/plain is rejected. */
   readonly textAs?: string;
   /**

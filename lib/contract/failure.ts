@@ -22,6 +22,7 @@ export type FailureCode =
   | 'login-taken'
   | 'email-taken'
   | 'confirmation-required'
+  | 'plan-refused'
   | 'last-administrator'
   | 'version-changed'
   | 'wrong-password'
@@ -76,6 +77,7 @@ interface Details extends ErrorOptions {
   readonly fieldErrors?: readonly FieldError[];
   readonly retryAfter?: number;
   readonly scope?: string | undefined;
+  readonly plan?: unknown;
 }
 
 /**
@@ -89,15 +91,21 @@ export class Failure extends Error {
   readonly retryAfter: number | undefined;
   /** What an API token lacks, if there is a scope for it (RFC 6750, 3). */
   readonly scope: string | undefined;
+  /** The plan as it is now, if one was rejected for a change since. */
+  readonly plan: unknown;
   /** A value that only attempts at one login have, for the log: the login may be a password. */
   loginPseudonym: string | undefined;
 
-  constructor(code: FailureCode, { fieldErrors, retryAfter, scope, ...options }: Details = {}) {
+  constructor(
+    code: FailureCode,
+    { fieldErrors, retryAfter, scope, plan, ...options }: Details = {},
+  ) {
     super(code, options);
     this.name = 'Failure';
     this.code = code;
     this.fieldErrors = fieldErrors;
     this.retryAfter = retryAfter;
     this.scope = scope;
+    this.plan = plan;
   }
 }

@@ -14,7 +14,11 @@ const BODY_BYTES_MAX = 64 * 1024;
  * unsupported-media-type, and with malformed for JSON that is not valid or not the same to every
  * parser, and for bytes that are not UTF-8.
  */
-export function parseBody({ textAs, oauth }: Contract): MiddlewareObj<APIGatewayProxyEventV2> {
+export function parseBody({
+  textAs,
+  oauth,
+  bodyBytesMax = BODY_BYTES_MAX,
+}: Contract): MiddlewareObj<APIGatewayProxyEventV2> {
   // It protects prototypes. The media type is checked here: the parser ignores the charset.
   const json: MiddlewareObj<APIGatewayProxyEventV2> = httpJsonBodyParser({
     reviver: reviveNumber,
@@ -25,7 +29,7 @@ export function parseBody({ textAs, oauth }: Contract): MiddlewareObj<APIGateway
       const { event } = request;
       const { body = '', isBase64Encoded, headers } = event;
       const bytes = isBase64Encoded ? Buffer.from(body, 'base64') : Buffer.from(body);
-      if (bytes.length > BODY_BYTES_MAX) throw new Failure('too-large');
+      if (bytes.length > bodyBytesMax) throw new Failure('too-large');
       const { 'content-type': contentType } = headers;
       const type = contentType && mediaTypeInUtf8(contentType);
       const isText = textAs !== undefined && type === 'text/plain';

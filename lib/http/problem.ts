@@ -108,7 +108,7 @@ const PROBLEMS = {
     status: 413,
     message: 'error.http.413',
     title: 'Content Too Large',
-    detail: 'A body must not exceed 64 KiB',
+    detail: 'A body must not exceed 64 KiB, or 2 MiB where it is the content of files',
   },
   'unsupported-media-type': {
     status: 415,
@@ -156,6 +156,12 @@ const PROBLEMS = {
     detail:
       'Change your own e-mail address with POST /api/account: it takes effect when the present ' +
       'address has confirmed it',
+  },
+  'plan-refused': {
+    status: 400,
+    message: 'error.planrefused',
+    title: 'A rule forbids a change of the plan',
+    detail: 'Nothing was changed. The plan states which changes are refused, and why',
   },
   'last-administrator': {
     status: 400,
@@ -386,6 +392,7 @@ export function problem(
       message,
       ...(requestId && { requestId }),
       ...((status === 400 || status === 404) && { params: entityName }),
+      ...(failure.plan !== undefined && { plan: failure.plan }),
       ...(failure.fieldErrors && {
         fieldErrors: failure.fieldErrors.map((error) => ({
           objectName: entityName ? OBJECT_NAME[entityName] : 'request',

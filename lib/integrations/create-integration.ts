@@ -34,10 +34,13 @@ export async function createIntegration(
 }
 
 /** Completes a new integration, which has no parameters yet. */
-export function newIntegration(id: number, fields: Omit<NewIntegration, 'id'>): Integration {
+export function newIntegration(
+  id: number,
+  fields: Omit<NewIntegration, 'id'> & Pick<Integration, 'managedBy'>,
+): Integration {
   return {
     id,
-    ...pick(fields, EDITABLE_INTEGRATION_FIELDS),
+    ...pick(fields, [...EDITABLE_INTEGRATION_FIELDS, 'managedBy']),
     parameterCount: 0,
     parametersEver: 0,
     parameterBytes: 0,

@@ -31,14 +31,10 @@ export async function createParameter(
     prepare: async (integration) => integration && openSeal(owner.id),
     decide: ({ loaded: integration, prepared: seal }) => {
       if (!integration || !seal) throw new Failure('unknown-id');
-      const { parameter, after } = addParameter(integration, newParameter, seal);
-      const { id, confDescription, secret, version } = parameter;
+      const added = parameterAdded(integration, newParameter, seal);
+      const { id, confDescription, secret, version } = added.parameter;
       return {
-        writes: [
-          integrationChanged(integration, after),
-          put(entityKey('CONF', id), { ...parameter }),
-          changeTotal('CONF', 1),
-        ],
+        writes: [integrationChanged(integration, added.integration), ...added.writes],
         result: {
           id,
           integration,
@@ -48,15 +44,26 @@ export async function createParameter(
           secret,
           version,
         },
-        event: auditEventForParameter(
-          'parameter.created',
-          parameter,
-          integration,
-          parameterChanges(undefined, parameter),
-        ),
+        event: added.event,
       };
     },
   });
+}
+
+/** Decides the creation of a parameter. Fails as `addParameter` does. */
+export function parameterAdded(
+  integration: Integration,
+  fields: Parameters<typeof addParameter>[1],
+  seal: Seal,
+) {
+  const { parameter, after } = addParameter(integration, fields, seal);
+  const changes = parameterChanges(undefined, parameter);
+  return {
+    parameter,
+    integration: after,
+    writes: [put(entityKey('CONF', parameter.id), { ...parameter }), changeTotal('CONF', 1)],
+    event: auditEventForParameter('parameter.created', parameter, integration, changes),
+  };
 }
 
 /**
@@ -66,7 +73,8 @@ export async function createParameter(
  */
 export function addParameter(
   integration: Integration,
-  fields: Pick<NewParameter, 'confName' | 'confValue' | 'confDescription' | 'secret'>,
+  fields: Pick<NewParameter, 'confName' | 'confValue' | 'confDescription' | 'secret'> &
+    Pick<StoredParameter, 'secretVersion'>,
   seal: Seal,
 ): { parameter: StoredParameter; after: Integration } {
   const { confName, confValue, confDescription } = fields;
@@ -84,6 +92,7 @@ export function addParameter(
     confValue: seal(confValue, id),
     confDescription,
     ...(fields.secret && { secret: true }),
+    ...(fields.secretVersion && { secretVersion: fields.secretVersion }),
     bytes: bytesOf(confName, confValue, confDescription),
     version: firstVersion(),
   };

@@ -47,25 +47,29 @@ export async function deleteIntegration(
   await caller.change({
     loadEarly: () => budget.requireUnspent(),
     load,
-    decide: ({ loaded: { integration, parameters } }) => {
-      const writes: Write[] = [
-        remove(entityKey('INTEGRATION', id), revisionIs(integration)),
-        changeTotal('INTEGRATION', -1),
-        ...parameters.map((parameter) => remove(entityKey('CONF', parameter.id))),
-        ...(integration.credentials ?? []).map(({ clientId }) => remove(credentialKey(clientId))),
-        ...(parameters.length > 0 ? [changeTotal('CONF', -parameters.length)] : []),
-      ];
-      return {
-        writes,
-        result: undefined,
-        event: auditEventForIntegration(
-          'integration.deleted',
-          integration,
-          integrationChanges(integration, undefined),
-        ),
-      };
-    },
+    decide: ({ loaded: { integration, parameters } }) =>
+      integrationDeleted(integration, parameters),
   });
+}
+
+/** Decides the deletion of an integration with all its parameters. */
+export function integrationDeleted(integration: Integration, parameters: readonly Parameter[]) {
+  const writes: Write[] = [
+    remove(entityKey('INTEGRATION', integration.id), revisionIs(integration)),
+    changeTotal('INTEGRATION', -1),
+    ...parameters.map(({ id }) => remove(entityKey('CONF', id))),
+    ...(integration.credentials ?? []).map(({ clientId }) => remove(credentialKey(clientId))),
+    ...(parameters.length > 0 ? [changeTotal('CONF', -parameters.length)] : []),
+  ];
+  return {
+    writes,
+    result: undefined,
+    event: auditEventForIntegration(
+      'integration.deleted',
+      integration,
+      integrationChanges(integration, undefined),
+    ),
+  };
 }
 
 /**

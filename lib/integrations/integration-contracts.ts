@@ -30,7 +30,8 @@ export const integrators = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'] } as const sat
  */
 type Fields = Record<EditableIntegrationField | 'id', v.GenericSchema<unknown, unknown>>;
 
-const common = {
+/** The fields that a creation and a change have in common. */
+export const integrationFields = {
   name: name(255),
   shortName: name(255),
   description,
@@ -39,14 +40,14 @@ const common = {
 
 const newIntegration = v.object({
   id: noId,
-  ...common,
+  ...integrationFields,
   active: v.nullish(v.boolean('TypeMismatch'), true),
 } satisfies Fields);
 export type NewIntegration = v.InferOutput<typeof newIntegration>;
 
 const integrationChange = v.object({
   id: updatedId,
-  ...common,
+  ...integrationFields,
   active: v.boolean('TypeMismatch'),
 } satisfies Fields);
 export type IntegrationChange = v.InferOutput<typeof integrationChange>;
@@ -63,6 +64,8 @@ export const integrationResponse = v.strictObject({
   integrationType: v.picklist(INTEGRATION_TYPES),
   active: v.boolean(),
   module: moduleResponse,
+  /** Only of an integration that a set of files manages. */
+  managedBy: v.optional(v.string()),
 });
 
 /** POST /api/utm-integrations */

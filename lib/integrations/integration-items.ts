@@ -13,6 +13,7 @@ export const integrationItem: ItemDeclaration = {
       shortName: text,
       integrationType: text,
       active: v.boolean(),
+      managedBy: v.optional(text),
       module: v.optional(
         v.object({
           needsRestart: v.boolean(),
@@ -71,6 +72,7 @@ export const parameterItem: ItemDeclaration = {
       version: text,
       bytes: v.optional(count),
       secret: v.optional(v.literal(true)),
+      secretVersion: v.optional(v.object({ name: text, version: count })),
     }),
   matches: isEntity,
   onForget: 'keep',

@@ -35,7 +35,7 @@ export const auditEventForIntegration = (
 export const integrationChanges = (
   before: Integration | undefined,
   after: Integration | undefined,
-): Change[] => changesBetween(before, after, EDITABLE_INTEGRATION_FIELDS);
+): Change[] => changesBetween(before, after, [...EDITABLE_INTEGRATION_FIELDS, 'managedBy']);
 
 /**
  * Requires that neither the integration nor its parameters have changed since the integration was
@@ -46,6 +46,7 @@ export const revisionIs = ({ revision }: Integration): Condition => attributesAr
 /** Every attribute that a change to an integration, its module or its parameters can affect. */
 const CHANGED_ATTRIBUTES = [
   ...EDITABLE_INTEGRATION_FIELDS,
+  'managedBy',
   'module',
   'parameterCount',
   'parametersEver',

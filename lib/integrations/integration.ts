@@ -20,6 +20,8 @@ export interface Integration {
   readonly description?: string | undefined;
   readonly integrationType: IntegrationType;
   readonly active: boolean;
+  /** The set of files that manages it; absent means none. */
+  readonly managedBy?: string | undefined;
   /**
    * Absent until a parameter is updated, or the table is adopted after a restore, for the first
    * time.
@@ -126,6 +128,7 @@ export const PARAMETER_BYTES_MAX = 192 * 1024;
 
 /** Fields that clients never see. */
 type InternalField =
+  | 'managedBy'
   | 'parameterCount'
   | 'parametersEver'
   | 'parameterBytes'
@@ -159,6 +162,7 @@ export type EditableIntegrationField = (typeof EDITABLE_INTEGRATION_FIELDS)[numb
 export const integrationView = (integration: Integration) => ({
   ...viewOf(integration, INTEGRATION_FIELDS),
   module: moduleView(integration),
+  ...(integration.managedBy !== undefined && { managedBy: integration.managedBy }),
 });
 
 /** The module object in responses; null until a parameter is updated for the first time. */

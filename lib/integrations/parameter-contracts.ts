@@ -24,7 +24,8 @@ const VALUE_LENGTH = { min: 1, max: 16_384, unit: 'bytes' } as const;
 /** Lower than for other lists because each value on a page costs a KMS decryption. */
 const PAGE_SIZE_MAX = 100;
 
-const common = {
+/** The fields that a creation and a change have in common. */
+export const parameterFields = {
   integration: v.object(
     {
       id: v.pipe(
@@ -48,10 +49,10 @@ const common = {
   secret: v.optional(v.boolean('TypeMismatch')),
 };
 
-const newParameter = v.object({ id: noId, ...common });
+const newParameter = v.object({ id: noId, ...parameterFields });
 export type NewParameter = v.InferOutput<typeof newParameter>;
 
-const parameterChange = v.object({ id: updatedId, ...common });
+const parameterChange = v.object({ id: updatedId, ...parameterFields });
 export type ParameterChange = v.InferOutput<typeof parameterChange>;
 
 export const parameterResponse = v.strictObject({
@@ -61,6 +62,8 @@ export const parameterResponse = v.strictObject({
   confValue: v.string(),
   confDescription: v.nullable(v.string()),
   secret: v.optional(v.literal(true)),
+  /** Only of a secret whose value files refer to. */
+  secretVersion: v.optional(v.strictObject({ name: v.string(), version: count })),
 });
 
 /** POST /api/utm-integration-confs */

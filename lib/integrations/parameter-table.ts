@@ -8,6 +8,7 @@ import { attributesOf, type Item, type OnConsumed, type Table } from '../table/t
 import type { Version } from '../table/write.ts';
 import { type Integration, PARAMETER_BYTES_MAX } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
+import type { SecretVersion } from './parameter.ts';
 
 /** A stored configuration parameter, without its keys. */
 export interface StoredParameter {
@@ -18,6 +19,8 @@ export interface StoredParameter {
   readonly confDescription?: string | undefined;
   /** Whether people can only write the value; absent means no. */
   readonly secret?: true | undefined;
+  /** The name and version by which files refer to the value, if they have set it. */
+  readonly secretVersion?: SecretVersion | undefined;
   /** From bytesOf. Absent in parameters stored before sizes were tracked; those count as 0. */
   readonly bytes?: number;
   /** Changes with every change that clients can see. */

@@ -5,6 +5,12 @@ import type { Version } from '../table/write.ts';
 import type { Integration } from './integration.ts';
 import { moduleView } from './integration.ts';
 
+/** Stands for a secret in files, which do not have it. */
+export interface SecretVersion {
+  readonly name: string;
+  readonly version: number;
+}
+
 /** A parameter with its decrypted value and its integration. */
 export interface DecryptedParameter {
   readonly id: number;
@@ -14,6 +20,7 @@ export interface DecryptedParameter {
   readonly confValue: string;
   readonly confDescription: string | undefined;
   readonly secret?: true | undefined;
+  readonly secretVersion?: SecretVersion | undefined;
   readonly version: Version;
 }
 
@@ -22,7 +29,7 @@ export const MASK = '********';
 
 /**
  * The fields that clients see, in response order; the view and the list filters are derived from
- * them. A field of DecryptedParameter that is neither here nor `version` or `secret` does not
+ * them. A field of DecryptedParameter that is neither here nor among the excluded ones does not
  * compile. Nothing filters by confValue: values are secrets, and filtering or sorting by them would
  * leak them.
  */
@@ -32,7 +39,10 @@ export const PARAMETER_FIELDS = {
   confName: { filter: 'text' },
   confValue: {},
   confDescription: { filter: 'text' },
-} as const satisfies Record<Exclude<keyof DecryptedParameter, 'version' | 'secret'>, FieldUse>;
+} as const satisfies Record<
+  Exclude<keyof DecryptedParameter, 'version' | 'secret' | 'secretVersion'>,
+  FieldUse
+>;
 
 /**
  * The response body for a parameter. It includes the value, so only integrators may receive it.
@@ -46,6 +56,7 @@ export const parameterView = (parameter: DecryptedParameter) => ({
     module: moduleView(parameter.integration),
   },
   ...(parameter.secret && { confValue: MASK, secret: true }),
+  ...(parameter.secretVersion && { secretVersion: parameter.secretVersion }),
 });
 
 /** Asterisks, also full-width ones, and blanks. */

@@ -143,9 +143,9 @@ export function countParameters(
 }
 
 function decrypted(
-  { id, confName, confDescription, secret, version }: Parameter,
+  { id, confName, confDescription, secret, secretVersion, version }: Parameter,
   confValue: string,
   integration: Integration,
 ): DecryptedParameter {
-  return { id, integration, confName, confValue, confDescription, secret, version };
+  return { id, integration, confName, confValue, confDescription, secret, secretVersion, version };
 }

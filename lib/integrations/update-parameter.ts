@@ -42,67 +42,85 @@ export async function updateParameter(
       if (!integration || !parameter || integrationIdOf(id) !== owner.id)
         throw new Failure('unknown-id');
       requireVersion(parameter, precondition);
-      const { confDescription } = { ...parameter, ...pick(changes, ['confDescription']) };
-      const secret = (changes.secret ?? parameter.secret) ? true : undefined;
-      const isKept = keepsValue(parameter, changes) && secret === true;
-      // Whoever takes the flag away must not read the value by it.
-      if (!isKept) requireNewValue(confValue, parameter.secret === true || secret === true);
-      const after: StoredParameter = {
-        ...parameter,
-        confName,
-        confValue: isKept ? parameter.confValue : sealed(seal, confValue, id),
-        confDescription,
-        secret,
-        bytes: isKept
-          ? bytesOfValue(parameter) + bytesOf(confName, '', confDescription)
-          : bytesOf(confName, confValue, confDescription),
-        version: nextVersion(parameter.version),
-      };
-      const flagged: Integration = {
-        ...integration,
-        parameterBytes: parameterBytesAfter(integration, parameter, after),
-        module: moduleToRestart(integration.module, 1, now),
-        version: nextVersion(integration.version),
-      };
-      const attributes = {
-        confName,
-        confValue: after.confValue,
-        confDescription,
-        secret,
-        bytes: after.bytes,
-        version: after.version,
-      };
+      const { after, ...changed } = parameterChanged(integration, parameter, changes, seal, now);
+      const { confDescription, secret, version } = after;
       return {
-        writes: [
-          integrationChanged(integration, flagged),
-          // The revision does not cover it: it may have been read before the integration was.
-          set(entityKey('CONF', id), attributes, versionIs(parameter)),
-        ],
+        writes: [integrationChanged(integration, changed.integration), ...changed.writes],
         result: {
           id,
-          integration: flagged,
+          integration: changed.integration,
           confName,
           confValue,
           confDescription,
           secret,
-          version: after.version,
+          version,
         },
-        // Always listed: without permission to decrypt, this function cannot tell whether the value
-        // has changed.
-        event: auditEventForParameter('parameter.updated', parameter, integration, [
-          ...parameterChanges(parameter, after),
-          ...(isKept ? [] : [{ field: 'confValue' }]),
-        ]),
+        event: changed.event,
       };
     },
   });
+}
+
+/** What a change of a parameter sets; the mask keeps the value of a secret. */
+type ParameterFields = Pick<ParameterChange, 'confName' | 'confValue'> &
+  Partial<Pick<StoredParameter, 'confDescription' | 'secretVersion'>> & {
+    readonly secret?: boolean | undefined;
+  };
+
+/**
+ * Decides the change of a parameter, and of its integration with the flag for a restart.
+ * Fails with parameters-too-large, and with invalid for the mask where a value is needed.
+ */
+export function parameterChanged(
+  integration: Integration,
+  parameter: StoredParameter,
+  changes: ParameterFields,
+  seal: Seal | undefined,
+  now: number,
+) {
+  const { id } = parameter;
+  const { confName, confValue, secretVersion } = changes;
+  const { confDescription } = { ...parameter, ...pick(changes, ['confDescription']) };
+  const secret: true | undefined = (changes.secret ?? parameter.secret) ? true : undefined;
+  const isKept = keepsValue(parameter, changes) && secret === true;
+  // Whoever takes the flag away must not read the value by it.
+  if (!isKept) requireNewValue(confValue, parameter.secret === true || secret === true);
+  const changed = {
+    confName,
+    confValue: isKept ? parameter.confValue : sealed(seal, confValue, id),
+    confDescription,
+    secret,
+    secretVersion: isKept ? parameter.secretVersion : secretVersion,
+    bytes: isKept
+      ? bytesOfValue(parameter) + bytesOf(confName, '', confDescription)
+      : bytesOf(confName, confValue, confDescription),
+    version: nextVersion(parameter.version),
+  };
+  const after: StoredParameter = { ...parameter, ...changed };
+  const flagged: Integration = {
+    ...integration,
+    parameterBytes: parameterBytesAfter(integration, parameter, after),
+    module: moduleToRestart(integration.module, 1, now),
+    version: nextVersion(integration.version),
+  };
+  return {
+    after,
+    integration: flagged,
+    // The revision does not cover it: it may have been read before the integration was.
+    writes: [set(entityKey('CONF', id), changed, versionIs(parameter))],
+    // Always listed: without permission to decrypt, nobody can tell whether the value has changed.
+    event: auditEventForParameter('parameter.updated', parameter, integration, [
+      ...parameterChanges(parameter, after),
+      ...(isKept ? [] : [{ field: 'confValue' }]),
+    ]),
+  };
 }
 
 /** The size of the stored value alone. */
 const bytesOfValue = ({ bytes = 0, confName, confDescription }: StoredParameter): number =>
   bytes - bytesOf(confName, '', confDescription);
 
-const keepsValue = ({ secret }: StoredParameter, { confValue }: ParameterChange): boolean =>
+const keepsValue = ({ secret }: StoredParameter, { confValue }: ParameterFields): boolean =>
   secret === true && confValue === MASK;
 
 /** Fails with unavailable if a retry needs a seal that the first attempt did not. */

@@ -123,9 +123,9 @@ export function withGuard(table: Table, { confirm, prepareToWrite } = guardForma
     get: (key) => confirm(table, table.get(key)),
     getAll: (keys, onConsumed) => confirm(table, table.getAll(keys, onConsumed)),
     query: (pk, range, onConsumed) => confirm(table, table.query(pk, range, onConsumed)),
-    async nextId(kind) {
+    async nextId(kind, howMany) {
       await prepareToWrite(table);
-      return table.nextId(kind);
+      return table.nextId(kind, howMany);
     },
     // Outside of transactions, only counts and times are written, which no format is about. So a
     // function that reads, and charges for it, needs no right to raise the format.

@@ -134,14 +134,14 @@ function writesOf(
   name: string,
 ): Pick<Table, 'nextId' | 'update' | 'transact'> {
   return {
-    async nextId(kind) {
+    async nextId(kind, howMany = 1) {
       const { Attributes } = await documents.send(
         new UpdateCommand({
           TableName: name,
           Key: sequenceKey(kind),
-          UpdateExpression: 'ADD #n :one',
+          UpdateExpression: 'ADD #n :howMany',
           ExpressionAttributeNames: { '#n': 'n' },
-          ExpressionAttributeValues: { ':one': 1 },
+          ExpressionAttributeValues: { ':howMany': howMany },
           ReturnValues: 'UPDATED_NEW',
         }),
         abortBeforeDeadline(),

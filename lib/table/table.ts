@@ -46,8 +46,11 @@ export interface Table {
    * with the range's `tooLong` beyond the bound of a list.
    */
   query(pk: string, range?: Range, onConsumed?: OnConsumed): Promise<Item[]>;
-  /** The next id of a kind: never assigned before and never assigned again. */
-  nextId(kind: Sequence): Promise<number>;
+  /**
+   * The next id of a kind, or the last of as many as are needed: never assigned before and never
+   * assigned again.
+   */
+  nextId(kind: Sequence, howMany?: number): Promise<number>;
   /**
    * Updates one item outside of a transaction, so that parallel updates never conflict. Returns the
    * item after the update, or undefined if the condition failed. May be applied twice if a response

@@ -1,8 +1,10 @@
+import type { AuditEvent } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { invited } from '../mail/outbox.ts';
 import type { PasswordHasher } from '../passwords/hasher.ts';
 import type { PasswordPolicy } from '../passwords/password-policy.ts';
 import { settleAll } from '../runtime/waiting.ts';
+import type { Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/write.ts';
 import { type AuthorizedCaller, requireSession } from './caller.ts';
@@ -32,19 +34,32 @@ export async function createUser(
         table.nextId('USER'),
         password === undefined ? Promise.resolve(undefined) : hasher.hash(password),
       ]),
-    decide: ({ prepared: [id, passwordHash], callerUser, now }) => {
-      const isInvited = passwordHash === undefined && newUser.activated;
-      const invitedAt = isInvited ? invitationAt(newUser, now) : undefined;
-      const user = newAccount(
-        { ...pick(newUser, EDITABLE_USER_FIELDS), id, passwordHash, invitedAt },
-        callerUser.login,
-        now,
-      );
-      const writes = [...creation(user), ...(isInvited ? [invited(user, callerUser, now)] : [])];
-      const event = auditEventFor('user.created', user, userChanges(undefined, user));
-      return { writes, result: user, event };
-    },
+    decide: ({ prepared: [id, passwordHash], callerUser, now }) =>
+      userCreated({ ...newUser, id, passwordHash }, callerUser, now),
   });
+}
+
+/** Decides the creation of an account. Fails with login-taken. */
+export function userCreated(
+  fields: Omit<NewUser, 'id' | 'password'> &
+    Pick<User, 'id'> &
+    Partial<Pick<User, 'passwordHash' | 'managedBy'>>,
+  creator: User,
+  now: number,
+): Decision<User> & { event: AuditEvent } {
+  const { id, passwordHash, managedBy } = fields;
+  const isInvited = passwordHash === undefined && fields.activated;
+  const invitedAt = isInvited ? invitationAt(fields, now) : undefined;
+  const user = newAccount(
+    { ...pick(fields, EDITABLE_USER_FIELDS), id, passwordHash, managedBy, invitedAt },
+    creator.login,
+    now,
+  );
+  return {
+    writes: [...creation(user), ...(isInvited ? [invited(user, creator, now)] : [])],
+    result: user,
+    event: auditEventFor('user.created', user, userChanges(undefined, user)),
+  };
 }
 
 /**

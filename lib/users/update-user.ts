@@ -14,7 +14,7 @@ import {
   withConditionOn,
 } from '../table/write.ts';
 import { type AuthorizedCaller, requireSession } from './caller.ts';
-import { EDITABLE_USER_FIELDS, type EditableUserField, invitationAt, type User } from './user.ts';
+import { AUDITED_USER_FIELDS, type EditableUserField, invitationAt, type User } from './user.ts';
 import type { UserChange } from './user-schema.ts';
 import {
   auditEventFor,
@@ -79,12 +79,12 @@ export async function updateUser(
 export function modify(
   action: 'user.updated' | 'account.updated',
   user: User,
-  fields: Partial<Pick<User, EditableUserField>>,
+  fields: Partial<Pick<User, EditableUserField | 'managedBy'>>,
   { modifier, now }: { modifier: User; now: number },
 ): Decision<User> & { event: AuditEvent } {
   const changed: User = {
     ...user,
-    ...pick(fields, EDITABLE_USER_FIELDS),
+    ...pick(fields, AUDITED_USER_FIELDS),
     version: nextVersion(user.version),
     lastModifiedBy: modifier.login,
     lastModifiedDate: new Date(now).toISOString(),

@@ -35,6 +35,7 @@ export const userItem: ItemDeclaration = {
       latestSession: v.optional(text),
       tokens: v.optional(v.array(v.object({ series: text, expires: count }))),
       invitedAt: v.optional(text),
+      managedBy: v.optional(text),
       emailUnproven: v.optional(v.literal(true)),
       secondFactor: v.optional(secondFactor()),
       pendingFactor: v.optional(v.object({ nonce: text, session: text, expires: count })),

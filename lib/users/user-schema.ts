@@ -160,4 +160,5 @@ export const userForAdministrators = v.strictObject({
   state: v.optional(v.picklist(USER_STATES)),
   invitedUntil: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
   tokensExpire: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
+  managedBy: v.optional(v.string()),
 });

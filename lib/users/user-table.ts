@@ -21,7 +21,7 @@ import {
   type Write,
 } from '../table/write.ts';
 import { allSessionsEnded, apiTokenKey, type Session, sessionOutlives } from './session-item.ts';
-import { EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
+import { AUDITED_USER_FIELDS, EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from './user-items.ts';
 
 /** Converts a table item to a user. */
@@ -69,7 +69,7 @@ export const auditEventFor = (
 
 /** What an audit event records of a creation, a change or a deletion. */
 export const userChanges = (before: User | undefined, after: User | undefined): Change[] =>
-  changesBetween(before, after, EDITABLE_USER_FIELDS);
+  changesBetween(before, after, AUDITED_USER_FIELDS);
 
 /** A user as the actor of a request from this address, in this session if there is one. */
 export const actorOf = (
@@ -150,6 +150,7 @@ export function modification(
         ...(voidsResetKeys && { securityStamp: newRandomText() }),
         ...(before.emailUnproven !== after.emailUnproven && pick(after, ['emailUnproven'])),
         ...(before.invitedAt !== after.invitedAt && pick(after, ['invitedAt'])),
+        ...(before.managedBy !== after.managedBy && pick(after, ['managedBy'])),
         ...(isDeactivated && allSessionsEnded(before)),
       },
       attributesAre({ version, ...(isDeactivated && { sessionEndings }) }),

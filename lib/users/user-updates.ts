@@ -45,6 +45,8 @@ export const USER_UPDATES = {
     'invitedAt',
     'tokens',
   ],
+  /** Besides what `user` has. */
+  plan: ['managedBy'],
   invitation: ['invitedAt', 'version', 'passwordChanges'],
   password: [...SESSIONS, 'passwordHash', 'securityStamp', 'invitedAt'],
   reset: [

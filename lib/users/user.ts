@@ -62,6 +62,8 @@ export interface User {
    * seconds since 1970; absent means none.
    */
   readonly tokens?: readonly ListedToken[] | undefined;
+  /** The set of files that manages the account; absent means none. */
+  readonly managedBy?: string | undefined;
   /** When the user was last invited to set a password, which removes it. ISO 8601, UTC. */
   readonly invitedAt?: string | undefined;
   readonly secondFactor?: SecondFactor | undefined;
@@ -98,6 +100,7 @@ type InternalField =
   | 'lastLogin'
   | 'latestSession'
   | 'tokens'
+  | 'managedBy'
   | 'invitedAt'
   | 'secondFactor'
   | 'pendingFactor'
@@ -129,6 +132,8 @@ export const USER_FIELDS = {
 /** The fields that administrators can set; users can set some of them in their own account. */
 export const EDITABLE_USER_FIELDS = editableFields(USER_FIELDS);
 export type EditableUserField = (typeof EDITABLE_USER_FIELDS)[number];
+/** The fields whose changes the audit trail has. */
+export const AUDITED_USER_FIELDS = [...EDITABLE_USER_FIELDS, 'managedBy'] as const;
 
 export const PERSONAL_USER_FIELDS = personalFields(USER_FIELDS);
 
@@ -190,4 +195,5 @@ export const administratorView = (
   secondFactor: Boolean(user.secondFactor),
   ...standingOf(user, Date.now()),
   tokensExpire: tokensExpire(user, Date.now()),
+  ...(user.managedBy !== undefined && { managedBy: user.managedBy }),
 });

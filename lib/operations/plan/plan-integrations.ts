@@ -1,0 +1,238 @@
+import type { Change } from '../../audit/audit-entry.ts';
+import { pick } from '../../contract/entity-fields.ts';
+import { newIntegration } from '../../integrations/create-integration.ts';
+import { parameterAdded } from '../../integrations/create-parameter.ts';
+import { integrationDeleted } from '../../integrations/delete-integration.ts';
+import { EDITABLE_INTEGRATION_FIELDS, type Integration } from '../../integrations/integration.ts';
+import {
+  auditEventForIntegration,
+  integrationChanges,
+} from '../../integrations/integration-table.ts';
+import { MASK } from '../../integrations/parameter.ts';
+import {
+  auditEventForParameter,
+  type Parameter,
+  parameterBytesAfter,
+  parameterChanges,
+  type StoredParameter,
+} from '../../integrations/parameter-table.ts';
+import { parameterChanged } from '../../integrations/update-parameter.ts';
+import { entityKey } from '../../table/keys.ts';
+import { changeTotal, nextVersion, remove, versionIs } from '../../table/write.ts';
+import type { Files, IntegrationEntry, ParameterEntry } from './plan-contracts.ts';
+import { managedElsewhere } from './plan-users.ts';
+import type { PlannedChange, Planner, Refusal, StepServices } from './planned.ts';
+import type { State } from './read-state.ts';
+
+const REFUSALS = {
+  ambiguous: {
+    message: 'error.ambiguousname',
+    reason: 'Several have the name: give the others another one first',
+  },
+  noSecret: {
+    message: 'error.nosecret',
+    reason: 'There is no secret to keep: give its name and version',
+  },
+} as const satisfies Record<string, Refusal>;
+
+/** Plans the integrations of files with their parameters, and what is pruned. */
+export function planIntegrations(files: Files, state: State, planner: Planner): PlannedChange[] {
+  const wanted = new Set(files.integrations.map(({ name }) => name));
+  const leaving = files.prune.includes('integrations')
+    ? state.integrations.filter(
+        ({ name, managedBy }) => managedBy === planner.set && !wanted.has(name),
+      )
+    : [];
+  return [
+    ...files.integrations.flatMap((entry) => planIntegration(entry, files, state, planner)),
+    ...leaving.map((integration) => planDeletion(integration, state)),
+  ];
+}
+
+function planIntegration(
+  entry: IntegrationEntry,
+  { prune }: Files,
+  state: State,
+  { set }: Planner,
+): PlannedChange[] {
+  const [integration, ...others] = state.integrations.filter(({ name }) => name === entry.name);
+  const stored = (integration && state.parameters.get(integration.id)) ?? [];
+  const { managedBy } = integration ?? {};
+  const refused = others[0]
+    ? REFUSALS.ambiguous
+    : managedBy !== undefined && managedBy !== set
+      ? managedElsewhere(managedBy)
+      : undefined;
+  const fields = { ...pick(entry, EDITABLE_INTEGRATION_FIELDS), managedBy: set };
+  const planned = integration
+    ? planUpdate(integration, fields)
+    : [planCreation({ active: true, ...fields })];
+  const kept = new Set(entry.parameters.map(({ confName }) => confName));
+  const gone = prune.includes('parameters')
+    ? stored.filter((each) => !kept.has(each.confName))
+    : [];
+  return [
+    ...planned,
+    // First, so that there is room for others.
+    ...gone.map((parameter) => planParameterDeletion(entry.name, parameter)),
+    ...entry.parameters.flatMap((each) => planParameter(entry.name, each, stored, state)),
+  ].map((change) => ({ ...change, refused: refused ?? change.refused }));
+}
+
+type IntegrationFields = Parameters<typeof newIntegration>[1];
+
+const planCreation = (fields: IntegrationFields): PlannedChange => ({
+  action: 'integration.created',
+  name: fields.name,
+  changes: integrationChanges(undefined, fields as unknown as Integration),
+  phase: 'integrations',
+  async step(services) {
+    const after = newIntegration(services.nextIntegrationId(), fields);
+    services.integrations.set(fields.name, after);
+    const changes = integrationChanges(undefined, after);
+    return {
+      writes: [changeTotal('INTEGRATION', 1)],
+      events: [auditEventForIntegration('integration.created', after, changes)],
+      integration: { before: undefined, after },
+    };
+  },
+});
+
+function planUpdate(integration: Integration, fields: Partial<IntegrationFields>): PlannedChange[] {
+  const changes = integrationChanges(integration, { ...integration, ...fields });
+  if (changes.length === 0) return [];
+  return [
+    {
+      action: 'integration.updated',
+      name: integration.name,
+      changes,
+      version: `${integration.version} ${integration.revision}`,
+      phase: 'integrations',
+      async step(services) {
+        const before = stateOf(services, integration.name);
+        const version = nextVersion(before.version);
+        const after: Integration = { ...before, ...fields, version };
+        services.integrations.set(integration.name, after);
+        return {
+          writes: [],
+          events: [auditEventForIntegration('integration.updated', before, changes)],
+          integration: { before, after },
+        };
+      },
+    },
+  ];
+}
+
+/** The integration as the steps before have left it. */
+const stateOf = ({ integrations }: StepServices, name: string): Integration =>
+  integrations.get(name) as Integration;
+
+const planDeletion = (integration: Integration, { parameters }: State): PlannedChange => ({
+  action: 'integration.deleted',
+  name: integration.name,
+  changes: integrationChanges(integration, undefined),
+  version: `${integration.version} ${integration.revision}`,
+  phase: 'deletions',
+  async step() {
+    const stored = parameters.get(integration.id) ?? [];
+    const { writes, event } = integrationDeleted(integration, stored);
+    return { writes, events: [event] };
+  },
+});
+
+/** What a plan shows of a value that is no secret, or of the version of a secret. */
+const changeOf = (field: string, from: string | undefined, to: string | undefined): Change[] =>
+  from === to
+    ? []
+    : [{ field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }];
+
+const referenceText = (reference: StoredParameter['secretVersion']): string | undefined =>
+  reference && `${reference.name} ${reference.version}`;
+
+function planParameter(
+  integrationName: string,
+  entry: ParameterEntry,
+  all: readonly Parameter[],
+  { values }: State,
+): PlannedChange[] {
+  const { confName, confValue, secret } = entry;
+  const [stored, ...others] = all.filter((each) => each.confName === confName);
+  const reference = secret === 'keep' ? undefined : secret;
+  const [from, to] = [stored?.secretVersion, reference].map(referenceText);
+  const keepsValue = secret === 'keep' || (reference !== undefined && from === to);
+  const { confDescription } = { ...stored, ...pick(entry, ['confDescription']) };
+  const isSecret: true | undefined = secret === undefined ? undefined : true;
+  const after = { ...stored, confName, confDescription, secret: isSecret } as StoredParameter;
+  const changes = [
+    ...parameterChanges(stored, after),
+    ...changeOf('confValue', stored && values.get(stored.id), confValue),
+    ...(keepsValue ? [] : changeOf('secretVersion', from, to)),
+  ];
+  if (stored && changes.length === 0) return [];
+  const fields = { confName, confDescription, ...(reference && { secretVersion: reference }) };
+  const needed = keepsValue ? undefined : reference?.name;
+  return [
+    {
+      action: stored ? 'parameter.updated' : 'parameter.created',
+      name: confName,
+      integrationName,
+      changes,
+      refused: refusalOfParameter(entry, stored, others),
+      secret: needed,
+      version: stored?.version,
+      phase: 'integrations',
+      async step(services) {
+        const before = stateOf(services, integrationName);
+        const seal = await services.seal(before.id);
+        // The mask keeps the value of a secret.
+        const value = (needed ? services.valueOf(needed) : confValue) ?? MASK;
+        const written = { ...fields, secret: isSecret ?? false, confValue: value };
+        const decided = stored
+          ? parameterChanged(before, stored, written, seal, services.now)
+          : parameterAdded(before, written, seal);
+        services.integrations.set(integrationName, decided.integration);
+        return {
+          writes: decided.writes,
+          events: [decided.event],
+          integration: { before, after: decided.integration },
+        };
+      },
+    },
+  ];
+}
+
+function refusalOfParameter(
+  { secret }: ParameterEntry,
+  stored: Parameter | undefined,
+  others: readonly Parameter[],
+): Refusal | undefined {
+  if (others.length > 0) return REFUSALS.ambiguous;
+  return secret === 'keep' && !stored?.secret ? REFUSALS.noSecret : undefined;
+}
+
+const planParameterDeletion = (integrationName: string, parameter: Parameter): PlannedChange => ({
+  action: 'parameter.deleted',
+  name: parameter.confName,
+  integrationName,
+  changes: parameterChanges(parameter, undefined),
+  version: parameter.version,
+  phase: 'integrations',
+  async step(services) {
+    const before = stateOf(services, integrationName);
+    const after: Integration = {
+      ...before,
+      parameterCount: before.parameterCount - 1,
+      parameterBytes: parameterBytesAfter(before, parameter, undefined),
+    };
+    services.integrations.set(integrationName, after);
+    const changes = parameterChanges(parameter, undefined);
+    return {
+      writes: [
+        remove(entityKey('CONF', parameter.id), versionIs(parameter)),
+        changeTotal('CONF', -1),
+      ],
+      events: [auditEventForParameter('parameter.deleted', parameter, before, changes)],
+      integration: { before, after },
+    };
+  },
+});

@@ -1,0 +1,163 @@
+import { pick } from '../../contract/entity-fields.ts';
+import { emailKey, isSameRecipient } from '../../mail/address.ts';
+import { userCreated } from '../../users/create-user.ts';
+import { modify } from '../../users/update-user.ts';
+import { AUDITED_USER_FIELDS, type User } from '../../users/user.ts';
+import {
+  administers,
+  auditEventFor,
+  deletion,
+  isReservedLogin,
+  userChanges,
+} from '../../users/user-table.ts';
+import type { Files, UserEntry } from './plan-contracts.ts';
+import type { PlannedChange, Planner, Refusal } from './planned.ts';
+import type { State } from './read-state.ts';
+
+const REFUSALS = {
+  reserved: { message: 'error.userexists', reason: 'The login is reserved' },
+  emailTaken: { message: 'error.emailexists', reason: 'Another user has the address' },
+  lastAdministrator: {
+    message: 'error.lastadmin',
+    reason: 'At least one activated user with ROLE_ADMIN must always remain',
+  },
+  ownAccess: {
+    message: 'error.ownaccess',
+    reason: 'You would lose your own access: let another administrator do this',
+  },
+  ownEmail: {
+    message: 'error.confirmationrequired',
+    reason: 'Change your own address with POST /api/account, which has it confirmed',
+  },
+  session: {
+    message: 'error.http.403',
+    reason:
+      'An API token makes nobody an administrator, and changes no address of one: apply it with ' +
+      'a session',
+  },
+} as const satisfies Record<string, Refusal>;
+
+/** The refusal of a change to what another set of files manages. */
+export const managedElsewhere = (managedBy: string): Refusal => ({
+  message: 'error.managedelsewhere',
+  reason: `The set ${managedBy} manages it`,
+});
+
+/** Plans the users of files, and the deletion of others of the set if users are pruned. */
+export function planUsers(files: Files, state: State, planner: Planner): PlannedChange[] {
+  const wanted = new Set(files.users.map(({ login }) => login));
+  const leaving = files.prune.includes('users')
+    ? [...state.users.values()].filter(({ login }) => !wanted.has(login))
+    : [];
+  const planned = [
+    ...files.users.flatMap((entry) => {
+      const user = state.users.get(entry.login);
+      return user ? planUpdate(user, entry, state, planner) : planCreation(entry, state, planner);
+    }),
+    ...leaving.map((user) => planDeletion(user, planner)),
+  ];
+  return withLastAdministrator(planned, state);
+}
+
+function planCreation(entry: UserEntry, state: State, planner: Planner): PlannedChange[] {
+  const { activated = true, langKey = 'en', authorities = [] } = entry;
+  const { set: managedBy, caller } = planner;
+  const fields = { ...entry, activated, langKey, authorities, managedBy };
+  const refused = isReservedLogin(entry.login)
+    ? REFUSALS.reserved
+    : state.owners.has(emailKey(entry.email))
+      ? REFUSALS.emailTaken
+      : caller.scopes && authorities.includes('ROLE_ADMIN')
+        ? REFUSALS.session
+        : undefined;
+  return [
+    {
+      action: 'user.created',
+      name: entry.login,
+      changes: userChanges(undefined, fields as unknown as User),
+      refused,
+      administrators: administratorsBy(undefined, { ...fields } as unknown as User),
+      phase: 'users',
+      async step({ nextUserId, callerUser, now }) {
+        const created = userCreated({ ...fields, id: nextUserId() }, callerUser, now);
+        return { writes: created.writes, events: [created.event] };
+      },
+    },
+  ];
+}
+
+function planUpdate(user: User, entry: UserEntry, state: State, planner: Planner): PlannedChange[] {
+  const { set: managedBy, callerUser } = planner;
+  const fields = { ...pick(entry, Object.keys(entry) as (keyof UserEntry)[]), managedBy };
+  const after = { ...user, ...pick(fields as Partial<User>, AUDITED_USER_FIELDS) } as User;
+  const changes = userChanges(user, after);
+  if (changes.length === 0) return [];
+  return [
+    {
+      action: 'user.updated',
+      name: user.login,
+      changes,
+      refused: refusalOfUpdate(user, after, state, planner),
+      version: user.version,
+      administrators: administratorsBy(user, after),
+      phase: administratorsBy(user, after) < 0 ? 'leaving' : 'users',
+      async step({ now }) {
+        const { writes, event } = modify('user.updated', user, fields as Partial<User>, {
+          modifier: callerUser,
+          now,
+        });
+        return { writes, events: [event] };
+      },
+    },
+  ];
+}
+
+function refusalOfUpdate(
+  user: User,
+  after: User,
+  { owners }: State,
+  { set, caller, callerUser, mustConfirmOwnEmail }: Planner,
+): Refusal | undefined {
+  if (user.managedBy !== undefined && user.managedBy !== set)
+    return managedElsewhere(user.managedBy);
+  const isOwn = user.id === callerUser.id;
+  if (isOwn && !administers(after)) return REFUSALS.ownAccess;
+  const isNewAddress = !isSameRecipient(user.email, after.email);
+  const owner = owners.get(emailKey(after.email));
+  if (owner !== undefined && owner !== user.id) return REFUSALS.emailTaken;
+  if (isOwn && isNewAddress && mustConfirmOwnEmail) return REFUSALS.ownEmail;
+  const was = user.authorities.includes('ROLE_ADMIN');
+  const becomes = !was && after.authorities.includes('ROLE_ADMIN');
+  return caller.scopes && (becomes || (was && isNewAddress)) ? REFUSALS.session : undefined;
+}
+
+const planDeletion = (user: User, { callerUser }: Planner): PlannedChange => ({
+  action: 'user.deleted',
+  name: user.login,
+  changes: userChanges(user, undefined),
+  refused: user.id === callerUser.id ? REFUSALS.ownAccess : undefined,
+  administrators: administratorsBy(user, undefined),
+  version: user.version,
+  phase: 'leaving',
+  async step() {
+    // No session outlives it: those that could read on are few, and the set wants the user gone.
+    const writes = deletion(user, []);
+    return { writes, events: [auditEventFor('user.deleted', user, userChanges(user, undefined))] };
+  },
+});
+
+/** Refuses what would leave no administrator. */
+function withLastAdministrator(planned: PlannedChange[], { administrators }: State) {
+  const made = planned.filter(({ refused }) => !refused);
+  const left = made.reduce((sum, { administrators: by = 0 }) => sum + by, administrators.size);
+  if (left > 0) return planned;
+  return planned.map((change) =>
+    made.includes(change) && (change.administrators ?? 0) < 0
+      ? { ...change, refused: REFUSALS.lastAdministrator }
+      : change,
+  );
+}
+
+/** By how many a change of a user changes the number of administrators. */
+const administratorsBy = (before: User | undefined, after: User | undefined): number =>
+  Number(administers(after)) - Number(administers(before));

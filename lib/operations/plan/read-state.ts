@@ -1,0 +1,104 @@
+import type { Integration } from '../../integrations/integration.ts';
+import { INTEGRATIONS } from '../../integrations/integration-table.ts';
+import { type Parameter, parametersOf } from '../../integrations/parameter-table.ts';
+import { openUnseal } from '../../integrations/sealed-value.ts';
+import { emailKey } from '../../mail/address.ts';
+import { mapConcurrently, settleAll } from '../../runtime/waiting.ts';
+import { entityKey, type Key } from '../../table/keys.ts';
+import type { Item, OnConsumed, Table } from '../../table/table.ts';
+import type { User } from '../../users/user.ts';
+import { emailGuardKey, loginGuardKey, rosterKey } from '../../users/user-items.ts';
+import { userOf } from '../../users/user-table.ts';
+import type { Files } from './plan-contracts.ts';
+
+/** What files are compared with. */
+export interface State {
+  /** The users of the files, and those that the set manages if users are pruned. */
+  readonly users: ReadonlyMap<string, User>;
+  /** The ids of the users who have the addresses of the files, by the form that is unique. */
+  readonly owners: ReadonlyMap<string, number>;
+  /** The ids of all administrators. */
+  readonly administrators: ReadonlySet<number>;
+  readonly integrations: readonly Integration[];
+  /** The parameters of the integrations of the files, and of those that are pruned. */
+  readonly parameters: ReadonlyMap<number, readonly Parameter[]>;
+  /** The values of those that are no secrets, by the id. */
+  readonly values: ReadonlyMap<number, string>;
+}
+
+/** What one BatchGetItem reads, and how many calls are made at once. */
+const BATCH = 100;
+const CONCURRENCY = 16;
+
+/**
+ * Reads what the files are about. Users cost as many read units as there are entries, integrations
+ * as much as their list, parameters as much as a list of each integration. Fails with list-too-long.
+ */
+export async function readState(
+  table: Table,
+  files: Files,
+  onConsumed: OnConsumed,
+): Promise<State> {
+  const { set, users: entries, integrations: wanted, prune } = files;
+  const readAll = async (keys: readonly Key[]): Promise<(Item | undefined)[]> => {
+    const batches = Array.from({ length: Math.ceil(keys.length / BATCH) }, (_, index) =>
+      keys.slice(index * BATCH, (index + 1) * BATCH),
+    );
+    return (
+      await mapConcurrently(batches, CONCURRENCY, (batch) => table.getAll(batch, onConsumed))
+    ).flat();
+  };
+  const readUsers = async (): Promise<User[]> => {
+    const guards = await readAll(entries.map(({ login }) => loginGuardKey(login)));
+    const ids = guards.flatMap((guard) => (guard ? [guard.id as number] : []));
+    const items = await readAll(ids.map((id) => entityKey('USER', id)));
+    const found = items.flatMap((item) => (item ? [userOf(item)] : []));
+    if (!prune.includes('users')) return found;
+    const all = (await table.query('USER', {}, onConsumed)).map(userOf);
+    const others = all.filter(({ id, managedBy }) => managedBy === set && !ids.includes(id));
+    return [...found, ...others];
+  };
+  const readIntegrations = async () => {
+    if (wanted.length === 0 && !prune.includes('integrations')) return [];
+    return (await table.query('INTEGRATION', {}, onConsumed)).map(INTEGRATIONS.entityOf);
+  };
+  const addresses = entries.map(({ email }) => emailKey(email));
+  const [users, guards, roster, integrations] = await settleAll([
+    readUsers(),
+    readAll(addresses.map(emailGuardKey)),
+    table.get(rosterKey),
+    readIntegrations(),
+  ]);
+  const names = new Set(wanted.map(({ name }) => name));
+  const concerned = integrations.filter(
+    ({ name, managedBy }) => names.has(name) || managedBy === set,
+  );
+  const lists = await mapConcurrently(concerned, CONCURRENCY, ({ id }) =>
+    parametersOf(table, id, onConsumed),
+  );
+  return {
+    users: new Map(users.map((user) => [user.login, user])),
+    owners: new Map(
+      addresses.flatMap((address, index) =>
+        guards[index] ? [[address, guards[index].id as number] as const] : [],
+      ),
+    ),
+    administrators: (roster?.ids as ReadonlySet<number> | undefined) ?? new Set(),
+    integrations,
+    parameters: new Map(concerned.map(({ id }, index) => [id, lists[index] ?? []])),
+    values: await valuesOf(lists.flat(), onConsumed),
+  };
+}
+
+/** The values of parameters that are no secrets. A decryption is charged as one unit. */
+async function valuesOf(
+  parameters: readonly Parameter[],
+  onConsumed: OnConsumed,
+): Promise<Map<number, string>> {
+  const unseal = openUnseal({ onDecryption: () => onConsumed(1) });
+  const readable = parameters.filter(({ secret }) => !secret);
+  const values = await mapConcurrently(readable, CONCURRENCY, ({ id, confValue }) =>
+    unseal(confValue, id),
+  );
+  return new Map(readable.map(({ id }, index) => [id, values[index] as string]));
+}

@@ -1,0 +1,302 @@
+import { beforeAll, beforeEach, expect, it } from 'vitest';
+import type { User } from '../../lib/users/user.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { openSetup, type Setup } from '../support/instance/setup.ts';
+
+/* Plans: files, what would change for everything to be as they say, and the change itself. */
+
+const writes: string[] = [];
+const gatehouse = await useGatehouse({
+  intercept(call, forward) {
+    if (call.functionName && /^(Transact|Update|Put|Delete)/.test(call.operation))
+      writes.push(call.operation);
+    return forward();
+  },
+});
+let admin: string;
+let setup: Setup;
+beforeAll(async () => {
+  admin = await gatehouse.adminToken();
+  setup = await openSetup(gatehouse);
+});
+beforeEach(() => {
+  writes.length = 0;
+});
+
+const send = (method: string, path: string, body?: object, ifMatch?: string, token = admin) =>
+  gatehouse.call(method, path, {
+    token,
+    body,
+    ...(ifMatch !== undefined && { headers: { 'If-Match': `"${ifMatch}"` } }),
+  });
+const plan = async (files: object, token?: string) => {
+  const { status, body } = await send('POST', '/api/plan', files, undefined, token);
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body;
+};
+const apply = (files: object, digest: string, token?: string) =>
+  send('POST', '/api/apply', files, digest, token);
+const applied = async (files: object) => {
+  const { digest } = await plan(files);
+  const { status, body } = await apply(files, digest);
+  expect(status, JSON.stringify(body)).toBe(200);
+  expect(body.rest).toBe(null);
+  return body;
+};
+const userNamed = (login: string) => ({
+  login,
+  email: `${login}@example.com`,
+  authorities: ['ROLE_USER'],
+});
+let made = 0;
+const unique = (text: string) => `${text}-${++made}`;
+const tap = (name: string, parameters: object[] = []) => ({
+  name,
+  shortName: 'tap',
+  integrationType: 'API',
+  parameters,
+});
+
+it('makes what files say, and then has nothing to do', async () => {
+  const [set, login, name] = [unique('set'), unique('una'), unique('Tap')];
+  const parameters = [
+    { confName: 'host', confValue: 'a.example' },
+    { confName: 'key', secret: { name: 'TAP_KEY', version: 1 } },
+  ];
+  const files = { set, users: [userNamed(login)], integrations: [tap(name, parameters)] };
+
+  const shown = await plan(files);
+  expect(shown).toMatchObject({
+    unchanged: 0,
+    refused: 0,
+    secrets: ['TAP_KEY'],
+    changes: [
+      { action: 'user.created', name: login },
+      { action: 'integration.created', name },
+      { action: 'parameter.created', name: 'host', integrationName: name },
+      { action: 'parameter.created', name: 'key', integrationName: name },
+    ],
+  });
+  expect(JSON.stringify(shown)).toContain('a.example');
+  expect(writes.filter((operation) => operation !== 'UpdateItem')).toEqual([]);
+  const missing = await apply(files, shown.digest);
+  expect(missing).toMatchObject({
+    status: 400,
+    body: { fieldErrors: [{ field: 'values.TAP_KEY', message: 'Pattern' }] },
+  });
+  const result = await apply({ ...files, values: { TAP_KEY: 'the secret' } }, shown.digest);
+  expect(result).toMatchObject({ status: 200, body: { applied: 4, rest: null } });
+
+  const user = (await send('GET', `/api/users/${login}`)).body;
+  expect(user).toMatchObject({ ...userNamed(login), managedBy: set, state: 'invited' });
+  expect(await gatehouse.mailsTo(user.email)).toHaveLength(1);
+  const [integration] = (await send('GET', `/api/utm-integrations?name.equals=${name}`)).body;
+  expect(integration).toMatchObject({ name, active: true, managedBy: set });
+  const stored = (
+    await send('GET', `/api/utm-integration-confs?integrationId.equals=${integration.id}`)
+  ).body;
+  expect(stored).toMatchObject([
+    { confName: 'host', confValue: 'a.example' },
+    { confName: 'key', secret: true, secretVersion: { name: 'TAP_KEY', version: 1 } },
+  ]);
+
+  writes.length = 0;
+  const again = await plan(files);
+  expect(again).toMatchObject({ changes: [], unchanged: 4 });
+  const second = await apply(files, again.digest);
+  expect(second.body).toEqual({ applied: 0, rest: null, retryAfter: null });
+  expect(writes.filter((operation) => operation !== 'UpdateItem')).toEqual([]);
+});
+
+it('changes fields that differ, keeps what an entry omits, and prunes what the set manages', async () => {
+  const [set, una, vic, name] = [unique('set'), unique('una'), unique('vic'), unique('Tap')];
+  const host = { confName: 'host', confValue: 'a.example', confDescription: 'Where' };
+  const before = {
+    set,
+    users: [{ ...userNamed(una), firstName: 'Una' }, userNamed(vic)],
+    integrations: [tap(name, [host, { confName: 'port', confValue: '514' }])],
+  };
+  await applied(before);
+  const after = {
+    set,
+    users: [{ login: una, email: `${una}@example.com`, lastName: 'Ash' }],
+    integrations: [tap(name, [{ confName: 'host', confValue: 'b.example' }])],
+  };
+
+  const kept = await plan(after);
+  expect(kept.changes).toEqual([
+    { action: 'user.updated', name: una, changes: [{ field: 'lastName', to: 'Ash' }] },
+    {
+      action: 'parameter.updated',
+      name: 'host',
+      integrationName: name,
+      changes: [{ field: 'confValue', from: 'a.example', to: 'b.example' }],
+    },
+  ]);
+  const pruning = { ...after, prune: ['users', 'parameters'] };
+  expect((await plan(pruning)).changes.map(({ action, name }: never) => [action, name])).toEqual([
+    ['user.updated', una],
+    ['parameter.deleted', 'port'],
+    ['parameter.updated', 'host'],
+    ['user.deleted', vic],
+  ]);
+  await applied(pruning);
+
+  expect((await send('GET', `/api/users/${una}`)).body).toMatchObject({
+    firstName: 'Una',
+    lastName: 'Ash',
+    authorities: ['ROLE_USER'],
+  });
+  expect((await send('GET', `/api/users/${vic}`)).status).toBe(404);
+  const [{ id }] = (await send('GET', `/api/utm-integrations?name.equals=${name}`)).body;
+  const stored = (await send('GET', `/api/utm-integration-confs?integrationId.equals=${id}`)).body;
+  expect(stored).toMatchObject([host].map((each) => ({ ...each, confValue: 'b.example' })));
+  await applied({ set, prune: ['users', 'integrations'] });
+  expect((await send('GET', `/api/utm-integrations/${id}`)).status).toBe(404);
+});
+
+it('answers 412 with the plan as it is if something has changed since', async () => {
+  const [set, una] = [unique('set'), unique('una')];
+  await applied({ set, users: [userNamed(una)] });
+  const files = { set, users: [{ ...userNamed(una), firstName: 'Una' }] };
+  const { digest } = await plan(files);
+  const user = (await send('GET', `/api/users/${una}`)).body;
+  await send('PUT', '/api/users', { ...user, langKey: 'de' });
+
+  const rejected = await apply(files, digest);
+
+  expect(rejected).toMatchObject({
+    status: 412,
+    body: { plan: { changes: [{ action: 'user.updated', name: una }] } },
+  });
+  expect((await apply(files, rejected.body.plan.digest)).status).toBe(200);
+  expect((await send('POST', '/api/apply', files)).status).toBe(412);
+});
+
+it('refuses what rules forbid, and then changes nothing', async () => {
+  const { user: own, token } = await setup.account();
+  const [set, taken, other, name] = [unique('set'), unique('una'), unique('bob'), unique('Tap')];
+  await applied({ set: unique('other'), users: [userNamed(taken), userNamed(other)] });
+  for (const _ of [1, 2])
+    await send('POST', '/api/utm-integrations', { ...tap(name), parameters: undefined });
+  const files = {
+    set,
+    users: [
+      { ...userNamed(unique('new')), email: `${other}@example.com` },
+      userNamed('system'),
+      { ...userNamed(taken), firstName: 'Una' },
+      { login: own.login, email: own.email, authorities: ['ROLE_USER'] },
+      userNamed(unique('fine')),
+    ],
+    integrations: [tap(name), tap(unique('Tap'), [{ confName: 'key', secret: 'keep' }])],
+  };
+
+  const { changes, digest, refused } = await plan(files, token);
+
+  expect(
+    changes.flatMap(({ refused }: { refused?: { message: string } }) => refused?.message ?? []),
+  ).toEqual([
+    'error.emailexists',
+    'error.userexists',
+    'error.managedelsewhere',
+    'error.ambiguousname',
+    'error.nosecret',
+    'error.ownaccess',
+  ]);
+  expect(refused).toBe(6);
+  expect(await apply(files, digest, token)).toMatchObject({
+    status: 400,
+    body: { message: 'error.planrefused' },
+  });
+  expect((await send('GET', `/api/users/${files.users[4]?.login}`)).status).toBe(404);
+});
+
+it.each<[string, object, string]>([
+  ['an unknown field', { users: [{ ...userNamed('una'), age: 7 }] }, 'users.0.age'],
+  [
+    'two entries of one login',
+    { users: [userNamed('u'), { ...userNamed('u'), email: 'v@b.c' }] },
+    'users.1.login',
+  ],
+  [
+    'two entries of one address',
+    { users: [userNamed('u'), { ...userNamed('v'), email: 'U@example.com' }] },
+    'users.1.email',
+  ],
+  ['a password', { users: [{ ...userNamed('u'), password: 'secret' }] }, 'users.0.password'],
+  [
+    'a value beside a secret',
+    { integrations: [tap('T', [{ confName: 'k', confValue: 'v', secret: 'keep' }])] },
+    'integrations.0.parameters.0',
+  ],
+  [
+    'a name without a version',
+    { integrations: [tap('T', [{ confName: 'k', secret: { name: 'K' } }])] },
+    'integrations.0.parameters.0.secret',
+  ],
+  [
+    'a wrong role',
+    { users: [{ ...userNamed('u'), authorities: ['ROLE_ROOT'] }] },
+    'users.0.authorities.0',
+  ],
+  ['an unknown kind to prune', { prune: ['everything'] }, 'prune.0'],
+])('rejects %s with its place', async (_, files, field) => {
+  const { status, body } = await send('POST', '/api/plan', { set: 'set', ...files });
+
+  expect(status).toBe(400);
+  expect(body.fieldErrors.map((error: { field: string }) => error.field)).toContain(field);
+});
+
+it('changes an integration with more parameters than a transaction holds', async () => {
+  const [set, name] = [unique('set'), unique('Tap')];
+  const of = (value: string) => ({
+    set,
+    integrations: [
+      tap(
+        name,
+        Array.from({ length: 80 }, (_, index) => ({ confName: `p${index}`, confValue: value })),
+      ),
+      tap(unique('Tap')),
+    ],
+  });
+
+  const result = await applied(of('one'));
+
+  expect(result.applied).toBe(82);
+  expect((await applied({ ...of('two'), set })).applied).toBe(81);
+  const [{ id }] = (await send('GET', `/api/utm-integrations?name.equals=${name}`)).body;
+  const { body } = await send('GET', `/api/utm-integration-confs/count?integrationId.equals=${id}`);
+  expect(body).toBe(80);
+});
+
+it('lets an API token make no administrator', async () => {
+  const { user } = await setup.account();
+  const { token } = await setup.apiToken(user, ['plans:write']);
+  const files = {
+    set: unique('set'),
+    users: [{ ...userNamed(unique('una')), authorities: ['ROLE_ADMIN'] }, userNamed(unique('vic'))],
+  };
+
+  const { changes } = await plan(files, token);
+
+  expect(changes.map(({ refused }: { refused?: object }) => refused !== undefined)).toEqual([
+    true,
+    false,
+  ]);
+});
+
+it('refuses to leave no administrator', async () => {
+  const { user: own, token } = await setup.account();
+  const everybody = (await send('GET', '/api/users?size=2000')).body as User[];
+  const users = everybody.map(({ login, email }) => ({ login, email, activated: false }));
+
+  const { changes } = await plan({ set: unique('set'), users }, token);
+
+  const administrators = everybody.filter(
+    ({ activated, authorities }) => activated && authorities.includes('ROLE_ADMIN'),
+  );
+  expect(administrators.length).toBeGreaterThan(1);
+  const refused = changes.filter((change: { refused?: object }) => change.refused);
+  // The caller stays, so the others may go.
+  expect(refused.map(({ name }: { name: string }) => name)).toContain(own.login);
+});
