@@ -68,7 +68,7 @@ const ID_RULES = ['no-id', 'id-not-wanted'] as const;
 /** A body of 64 KiB can have 20,000 invalid elements, and their errors 40 times its size. */
 const FIELD_ERRORS_MAX = 100;
 
-function readPart(schema: v.GenericSchema<unknown, unknown>, value: unknown): unknown {
+export function readPart(schema: v.GenericSchema<unknown, unknown>, value: unknown): unknown {
   // Stryker disable next-line ObjectLiteral,BooleanLiteral: only the time of later checks differs
   const { success, output, issues } = v.safeParse(schema, value, { abortPipeEarly: true });
   if (success) return output;

@@ -79,11 +79,16 @@ it('makes what files say, and then has nothing to do', async () => {
   });
   expect(JSON.stringify(shown)).toContain('a.example');
   expect(writes.filter((operation) => operation !== 'UpdateItem')).toEqual([]);
-  const missing = await apply(files, shown.digest);
-  expect(missing).toMatchObject({
-    status: 400,
-    body: { fieldErrors: [{ field: 'values.TAP_KEY', message: 'Pattern' }] },
-  });
+  for (const [values, message] of [
+    [{}, 'Pattern'],
+    [{ TAP_KEY: '********' }, 'Pattern'],
+    [{ TAP_KEY: '' }, 'NotBlank'],
+    [{ TAP_KEY: 'x'.repeat(16_385) }, 'Size'],
+  ] as const)
+    expect(await apply({ ...files, values }, shown.digest)).toMatchObject({
+      status: 400,
+      body: { fieldErrors: [{ field: 'values.TAP_KEY', message }] },
+    });
   const result = await apply({ ...files, values: { TAP_KEY: 'the secret' } }, shown.digest);
   expect(result).toMatchObject({ status: 200, body: { applied: 4, rest: null } });
 
@@ -233,6 +238,11 @@ it.each<[string, object, string]>([
     'a name without a version',
     { integrations: [tap('T', [{ confName: 'k', secret: { name: 'K' } }])] },
     'integrations.0.parameters.0.secret',
+  ],
+  [
+    'a version below 1',
+    { integrations: [tap('T', [{ confName: 'k', secret: { name: 'K', version: 0 } }])] },
+    'integrations.0.parameters.0.secret.version',
   ],
   [
     'a wrong role',

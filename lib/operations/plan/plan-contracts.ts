@@ -42,7 +42,11 @@ const uniqueBy = <T>(keyOf: (entry: T) => string, field: string) =>
 
 const reference = v.strictObject({
   name: v.pipe(v.string('TypeMismatch'), matching(/^[A-Z][A-Z0-9_]{0,99}$/)),
-  version: v.pipe(v.number('TypeMismatch'), v.safeInteger('TypeMismatch'), v.minValue(1, 'Size')),
+  version: v.pipe(
+    v.number('TypeMismatch'),
+    v.safeInteger('TypeMismatch'),
+    limited({ min: 1 }, (value) => value >= 1, 'Size'),
+  ),
 });
 
 /** Leaves a secret as it is. */
@@ -130,7 +134,7 @@ const plan = v.strictObject({
   secrets: v.array(v.string()),
 });
 
-export const PLAN_BYTES_MAX = 2 * 1024 * 1024;
+const PLAN_BYTES_MAX = 2 * 1024 * 1024;
 
 /** POST /api/plan */
 export const MakePlan = {
@@ -153,7 +157,7 @@ export const ApplyPlan = {
   body: v.strictObject({
     ...files.entries,
     /** The values of secrets by their names. */
-    values: v.optional(v.record(v.string(), v.string('TypeMismatch')), {}),
+    values: v.optional(v.record(v.string(), confValue), {}),
   }),
   bodyBytesMax: PLAN_BYTES_MAX,
   response: v.strictObject({

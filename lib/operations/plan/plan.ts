@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Failure, type FailureCode } from '../../contract/failure.ts';
 import type { Integration } from '../../integrations/integration.ts';
+import { isMasked, MASK } from '../../integrations/parameter.ts';
 import { openSeal } from '../../integrations/sealed-value.ts';
 import { currentDeadline } from '../../runtime/execution-environment.ts';
 import { settleAll } from '../../runtime/waiting.ts';
@@ -214,14 +215,14 @@ export async function applyPlan(
   };
 }
 
-/** Fails with invalid for each secret whose value is missing. */
+/** Fails with invalid for each secret whose value is missing, or is the mask of one. */
 function requireValues({ planned }: Plan, values: Application['values']): void {
-  const missing = secretsOf(planned).filter((name) => !values[name]);
+  const missing = secretsOf(planned).filter((name) => isMasked(values[name] ?? MASK, true));
   if (missing.length === 0) return;
   const fieldErrors = missing.map((name) => ({
     field: `values.${name}`,
     message: 'Pattern' as const,
-    reason: 'the value of the secret is missing',
+    reason: 'the value of the secret is missing, or is the mask of one',
   }));
   throw new Failure('invalid', { fieldErrors });
 }

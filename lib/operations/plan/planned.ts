@@ -34,7 +34,7 @@ export interface PlannedChange {
 
 /** New and changed users first; then integrations; at last what takes something away. */
 export const PHASES = ['users', 'integrations', 'deletions', 'leaving'] as const;
-export type Phase = (typeof PHASES)[number];
+type Phase = (typeof PHASES)[number];
 
 /** The writes of a change. Those that depend on one integration are merged into one. */
 export interface Step {
