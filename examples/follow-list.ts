@@ -4,7 +4,7 @@ import { readArguments, withClient } from './session.ts';
 
 /* Prints all users: `npx node examples/follow-list.ts`. */
 
-interface Page<Entity> {
+export interface Page<Entity> {
   readonly data: readonly Entity[];
   readonly response: Response;
 }

@@ -39,19 +39,27 @@ export function readArguments(usage: string, ...patterns: RegExp[]): string[] {
 }
 
 /**
- * Runs a program as the account in the environment, by default the administrator of `npm start`,
- * and logs out at its end: forgetting the token would leave the session until it expires.
+ * Runs a program with the API token in the environment, or as the account there, by default the
+ * administrator of `npm start`, and then logs out at its end: forgetting the token would leave the
+ * session until it expires.
  */
-export async function withClient(run: (client: Client) => Promise<void>): Promise<void> {
+export async function withClient<Result>(
+  run: (client: Client) => Promise<Result>,
+): Promise<Result> {
   const {
     GATEHOUSE_URL = 'http://127.0.0.1:3000',
+    GATEHOUSE_TOKEN,
     GATEHOUSE_LOGIN = 'admin',
     GATEHOUSE_PASSWORD = 'admin',
     GATEHOUSE_CODE,
   } = process.env;
+  if (GATEHOUSE_TOKEN) {
+    const headers = { Authorization: `Bearer ${GATEHOUSE_TOKEN}` };
+    return run(createClient({ baseUrl: GATEHOUSE_URL, headers, fetch: retryingFetch() }));
+  }
   const client = await logIn(GATEHOUSE_URL, GATEHOUSE_LOGIN, GATEHOUSE_PASSWORD, GATEHOUSE_CODE);
   try {
-    await run(client);
+    return await run(client);
   } finally {
     await logOut({ client });
   }
