@@ -21,6 +21,7 @@ export function areaNames(): Readonly<Record<Area, string>> {
     integrations: t.integrations,
     parameters: t.parameters,
     modules: t.modules,
+    plans: t.plans,
     'audit-trail': t.auditTrail,
     status: t.overview,
   };

@@ -233,6 +233,7 @@ export const de: Dictionary = {
     'error.toomanycredentials':
       'Ein Modul hat höchstens zwei Zugangsdaten. Widerrufen Sie unbenutzte.',
     'error.toomanytokens': 'Sie haben so viele API-Token wie erlaubt. Löschen Sie zuerst eines.',
+    'error.planrefused': 'Der Plan enthält eine Änderung, die eine Regel verbietet.',
     'error.http.400': 'Das ist zu viel für den Dienst. Ändern Sie den Filter.',
     'error.http.401': 'Ihre Sitzung ist beendet.',
     'error.http.403': 'Ihre Rollen erlauben das nicht.',
@@ -314,6 +315,7 @@ export const de: Dictionary = {
   tokenUsed: 'Zuletzt benutzt, auf die Stunde',
   tokenNameHint: 'Was es benutzen wird. Bis zu 50 Zeichen.',
   scopes: 'Berechtigungen',
+  plans: 'Pläne',
   scopesHint: 'Was es darf, soweit Ihre Rollen es erlauben. Schreiben schließt Lesen ein.',
   area: 'Bereich',
   read: 'lesen',

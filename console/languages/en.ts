@@ -230,6 +230,7 @@ export const en = {
       'A module has at most two credentials. Revoke the one that is no longer used.',
     'error.toomanytokens':
       'You have as many API tokens as your environment allows. Delete one first.',
+    'error.planrefused': 'The plan has a change that a rule forbids.',
     'error.http.400': 'This is too much for the service. Change the filter.',
     'error.http.401': 'Your session has ended.',
     'error.http.403': 'Your roles do not allow this.',
@@ -310,6 +311,7 @@ export const en = {
   tokenUsed: 'Last used, to the hour',
   tokenNameHint: 'What will use it. Up to 50 characters.',
   scopes: 'Scopes',
+  plans: 'Plans',
   scopesHint: 'What it may do, as far as your roles allow it. To write includes to read.',
   area: 'Area',
   read: 'read',

@@ -240,6 +240,7 @@ export const es: Dictionary = {
       'Un módulo tiene como máximo dos credenciales. Revoque la que ya no se usa.',
     'error.toomanytokens':
       'Usted tiene tantos tokens de API como permite su entorno. Elimine uno primero.',
+    'error.planrefused': 'El plan contiene un cambio que una regla prohíbe.',
     'error.http.400': 'Esto es demasiado para el servicio. Cambie el filtro.',
     'error.http.401': 'Su sesión finalizó.',
     'error.http.403': 'Sus roles no lo permiten.',
@@ -321,6 +322,7 @@ export const es: Dictionary = {
   tokenUsed: 'Último uso, por hora',
   tokenNameHint: 'Lo que va a usarlo. Hasta 50 caracteres.',
   scopes: 'Permisos',
+  plans: 'Planes',
   scopesHint: 'Lo que puede hacer, si sus roles lo permiten. Escribir incluye leer.',
   area: 'Área',
   read: 'leer',

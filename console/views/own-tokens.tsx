@@ -121,6 +121,7 @@ const WRITABLE: { readonly [Name in Area]: `${Name}:write` extends Scope ? true 
   integrations: true,
   parameters: true,
   modules: true,
+  plans: true,
   'audit-trail': false,
   status: true,
 };
