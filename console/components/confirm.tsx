@@ -1,39 +1,35 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
 import { isSameName, textOf } from '../form.ts';
 import { texts } from '../state.ts';
 import { fill } from '../text.ts';
 import { Dialog } from './dialog.tsx';
 import { TextField } from './fields.tsx';
-import { Form } from './form.tsx';
+import { Form, ManagedContext, UNMANAGED } from './form.tsx';
 
-interface Properties {
+interface DialogProperties {
   /** The verb with its object, as on the button that opens the dialog. */
   readonly action: string;
-  /** What the button shows of it, in a row that names the object. */
-  readonly short?: string;
-  readonly children: ComponentChildren;
+  readonly children?: ComponentChildren;
   /** What has to be typed, where the action cannot be undone. */
   readonly typed?: string;
   readonly danger?: boolean;
-  /** The id of the text that says why the action is impossible now; the button keeps the focus. */
-  readonly disabledBy?: string | undefined;
   readonly onConfirm: () => Promise<Problem | undefined>;
+  /** After the action as well. */
+  readonly onClose: () => void;
 }
 
-export function Confirm(properties: Properties) {
-  const { action, short, children, typed, danger = false, disabledBy, onConfirm } = properties;
-  const t = texts();
+interface Properties extends Omit<DialogProperties, 'onClose'> {
+  /** What the button shows of the action, in a row that names the object. */
+  readonly short?: string;
+  /** The id of the text that says why the action is impossible now; the button keeps the focus. */
+  readonly disabledBy?: string | undefined;
+}
+
+export function Confirm({ short, disabledBy, ...others }: Properties) {
+  const { action, danger = false } = others;
   const [open, setOpen] = useState(false);
-  const close = () => setOpen(false);
-  const confirm = async (values: FormData): Promise<Problem | undefined> => {
-    if (typed !== undefined && !isSameName(textOf(values, 'typed'), typed))
-      return { status: 0, message: 'typed', fieldErrors: [] };
-    const problem = await onConfirm();
-    if (!problem) close();
-    return problem;
-  };
   return (
     <>
       <button
@@ -46,26 +42,46 @@ export function Confirm(properties: Properties) {
       >
         {short ?? action}
       </button>
-      {open && (
-        <Dialog title={action} onClose={close}>
-          <Form
-            submit={action}
-            danger={danger}
-            onSave={confirm}
-            texts={{ typed: fill(t.typeNameWrong, { name: typed }) }}
-            others={
-              <button type="button" onClick={close}>
-                {t.cancel}
-              </button>
-            }
-          >
-            {children}
-            {typed !== undefined && (
-              <TextField name="typed" label={fill(t.typeName, { name: typed })} verbatim />
-            )}
-          </Form>
-        </Dialog>
-      )}
+      {open && <ConfirmDialog {...others} onClose={() => setOpen(false)} />}
     </>
+  );
+}
+
+export function ConfirmDialog(properties: DialogProperties) {
+  const { action, children, typed, danger = false, onConfirm, onClose } = properties;
+  const t = texts();
+  const { by } = useContext(ManagedContext);
+  const confirm = async (values: FormData): Promise<Problem | undefined> => {
+    if (typed !== undefined && !isSameName(textOf(values, 'typed'), typed))
+      return { status: 0, message: 'typed', fieldErrors: [] };
+    const problem = await onConfirm();
+    if (!problem) onClose();
+    return problem;
+  };
+  return (
+    <Dialog title={action} onClose={onClose}>
+      {/* Its own form asks nothing: the dialog is the question. */}
+      <ManagedContext.Provider value={UNMANAGED}>
+        <Form
+          submit={action}
+          danger={danger}
+          onSave={confirm}
+          texts={{ typed: fill(t.typeNameWrong, { name: typed }) }}
+          others={
+            <button type="button" onClick={onClose}>
+              {t.cancel}
+            </button>
+          }
+        >
+          {children}
+          {by !== undefined && (
+            <p>{fill(danger ? t.managedDeletion : t.managedChange, { name: by })}</p>
+          )}
+          {typed !== undefined && (
+            <TextField name="typed" label={fill(t.typeName, { name: typed })} verbatim />
+          )}
+        </Form>
+      </ManagedContext.Provider>
+    </Dialog>
   );
 }

@@ -1,5 +1,5 @@
-import { type ComponentChildren, Fragment, type RefObject } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { type ComponentChildren, createContext, Fragment, type RefObject } from 'preact';
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
 import type { Draft } from '../drafts.ts';
 import { errorsByField, fieldErrorText, fieldOfMessage, problemText } from '../form.ts';
@@ -10,6 +10,16 @@ import { ProblemText } from './problem.tsx';
 
 /** Saves the values, of which some were edited; the problem if that was refused. */
 export type Save = (values: FormData, edited: ReadonlySet<string>) => Promise<Problem | undefined>;
+
+interface ManagedBy {
+  /** The name of the files that manage what forms inside change. */
+  readonly by: string | undefined;
+  /** Asks once before the first change. */
+  readonly mayChange: () => Promise<boolean>;
+}
+
+export const UNMANAGED: ManagedBy = { by: undefined, mayChange: async () => true };
+export const ManagedContext = createContext(UNMANAGED);
 
 interface Properties {
   readonly onSave: Save;
@@ -92,6 +102,7 @@ function useSubmit(
   changes: Changes,
   { onSave, registerSubmit }: Properties,
 ) {
+  const { mayChange } = useContext(ManagedContext);
   const saving = useRef<Promise<Problem | undefined>>(undefined);
   const focusesSummary = useRef(false);
   const [problem, setProblem] = useState<Problem>();
@@ -119,8 +130,10 @@ function useSubmit(
     if (problem && focusesSummary.current) summary.current?.focus();
     focusesSummary.current = false;
   }, [problem, summary]);
-  const onSubmit = (event: Event) => {
+  const onSubmit = async (event: Event) => {
     event.preventDefault();
+    const isChange = changes.since(dataOf(form.current)).size > 0;
+    if (isChange && !(await mayChange())) return;
     focusesSummary.current = true;
     void submit();
   };

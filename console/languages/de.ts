@@ -45,6 +45,7 @@ export const de: Dictionary = {
   lastChanges: 'Letzte Änderungen',
   saveAll: '{n} Parameter speichern',
   secretSet: 'geheim, gesetzt',
+  secretVersion: 'Version {version} von {name}',
   hide: 'Verbergen',
   edit: 'Bearbeiten',
   delete: 'Löschen',
@@ -413,6 +414,16 @@ export const de: Dictionary = {
   deleted: '{name} ist gelöscht.',
   trailOf: 'Protokoll von {name}',
   adminsLink: 'Administratoren anzeigen',
+  managedBy: 'Verwaltet von den Dateien „{name}“',
+  changeByHand: 'Von Hand ändern',
+  managedChange:
+    'Die Dateien von „{name}“ machen das mit ihrer nächsten Anwendung rückgängig. Trotzdem ändern?',
+  managedDeletion:
+    'Die Dateien von „{name}“ legen es mit ihrer nächsten Anwendung wieder an. Trotzdem löschen?',
+  areManaged: {
+    one: '{n} wird von Dateien verwaltet.',
+    other: '{n} werden von Dateien verwaltet.',
+  },
 
   newIntegration: 'Neue Integration',
   integrationsFound: { one: '{n} Integration', other: '{n} Integrationen' },
@@ -518,6 +529,7 @@ export const de: Dictionary = {
     failed: 'Gescheitert',
     reason: 'Grund',
     leftOut: 'Ausgelassene Meldungen',
+    managedBy: 'Verwaltet von den Dateien',
   },
   failedAttempts: 'Gescheiterte Versuche: {count}.',
   fromAddress: 'Von {source}.',

@@ -44,6 +44,7 @@ export const en = {
   lastChanges: 'Last changes',
   saveAll: 'Save {n} parameters',
   secretSet: 'secret, set',
+  secretVersion: 'version {version} of {name}',
   hide: 'Hide',
   edit: 'Edit',
   delete: 'Delete',
@@ -408,6 +409,13 @@ export const en = {
   deleted: '{name} is deleted.',
   trailOf: 'Audit trail of {name}',
   adminsLink: 'Show the administrators',
+  managedBy: 'Managed by the files “{name}”',
+  changeByHand: 'Change by hand',
+  managedChange:
+    'The files of “{name}” will undo this with their next application. Change it nevertheless?',
+  managedDeletion:
+    'The files of “{name}” will create it again with their next application. Delete it nevertheless?',
+  areManaged: { one: '{n} is managed by files.', other: '{n} are managed by files.' },
 
   newIntegration: 'New integration',
   integrationsFound: { one: '{n} integration', other: '{n} integrations' },
@@ -507,6 +515,7 @@ export const en = {
     failed: 'Failed',
     reason: 'Reason',
     leftOut: 'Reports left out',
+    managedBy: 'Managed by the files',
   },
   failedAttempts: 'Failed attempts: {count}.',
   fromAddress: 'From {source}.',

@@ -44,6 +44,7 @@ export const es: Dictionary = {
   lastChanges: 'Últimos cambios',
   saveAll: 'Guardar {n} parámetros',
   secretSet: 'secreto, definido',
+  secretVersion: 'versión {version} de {name}',
   hide: 'Ocultar',
   edit: 'Editar',
   delete: 'Eliminar',
@@ -424,6 +425,16 @@ export const es: Dictionary = {
   deleted: 'Se eliminó {name}.',
   trailOf: 'Registro de auditoría de {name}',
   adminsLink: 'Mostrar los administradores',
+  managedBy: 'Gestionado por los archivos “{name}”',
+  changeByHand: 'Cambiar a mano',
+  managedChange:
+    'Los archivos de “{name}” desharán esto con su próxima aplicación. ¿Cambiarlo de todos modos?',
+  managedDeletion:
+    'Los archivos de “{name}” lo crearán de nuevo con su próxima aplicación. ¿Eliminarlo de todos modos?',
+  areManaged: {
+    one: '{n} está gestionado por archivos.',
+    other: '{n} están gestionados por archivos.',
+  },
 
   newIntegration: 'Nueva integración',
   integrationsFound: { one: '{n} integración', other: '{n} integraciones' },
@@ -528,6 +539,7 @@ export const es: Dictionary = {
     failed: 'Configuración no aplicada',
     reason: 'Motivo',
     leftOut: 'Informes omitidos',
+    managedBy: 'Gestionado por los archivos',
   },
   failedAttempts: 'Intentos fallidos: {count}.',
   fromAddress: 'Desde {source}.',

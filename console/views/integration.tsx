@@ -5,6 +5,7 @@ import { Conflict } from '../components/conflict.tsx';
 import { useEditing } from '../components/editing.ts';
 import { Form } from '../components/form.tsx';
 import { useLoad } from '../components/load.ts';
+import { Managed, ManagedBadge } from '../components/managed.tsx';
 import { Copy } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { Screen } from '../components/screen.tsx';
@@ -33,6 +34,7 @@ export function Integration({ id }: { id: string }) {
     >
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
+      {shown && <ManagedBadge by={shown.data.managedBy} />}
       {shown &&
         (managesIntegrations() ? (
           <EditIntegration key={id} loaded={shown} onChanged={reload} />
@@ -112,17 +114,21 @@ function EditIntegration({ loaded, onChanged }: Properties) {
       <div>
         {/* As last loaded: a change of a parameter sets the flag, and leaves the form as it is. */}
         <Restart module={loaded.data.module} />
-        <Parameters integrationId={id} onChanged={onChanged} />
+        <Managed by={integration.managedBy}>
+          <Parameters integrationId={id} onChanged={onChanged} />
+        </Managed>
         <section class="card">
           <h2>{t.settings}</h2>
-          <Form
-            key={formKey}
-            submit={t.save}
-            onSave={(values, edited) => save(integrationFieldsOf(values), edited)}
-            draft={editing.draft}
-          >
-            <IntegrationFormFields integration={integration} />
-          </Form>
+          <Managed by={integration.managedBy}>
+            <Form
+              key={formKey}
+              submit={t.save}
+              onSave={(values, edited) => save(integrationFieldsOf(values), edited)}
+              draft={editing.draft}
+            >
+              <IntegrationFormFields integration={integration} />
+            </Form>
+          </Managed>
           <Conflict
             editing={editing}
             target={`integration/${id}`}
@@ -147,7 +153,9 @@ function EditIntegration({ loaded, onChanged }: Properties) {
               </a>
             </p>
           )}
-          <Deletion integration={integration} />
+          <Managed by={integration.managedBy}>
+            <Deletion integration={integration} />
+          </Managed>
         </section>
       </div>
     </div>

@@ -10,6 +10,8 @@ import { roleOptions } from './user-badges.tsx';
 
 interface Action {
   readonly label: string;
+  /** Whether files say the same of a user, and undo it. */
+  readonly undone?: boolean;
   readonly act: (user: User) => Promise<Answer<unknown>>;
 }
 
@@ -25,11 +27,17 @@ async function change(
   return send('PUT /api/users', { body }, { ifMatch: current.etag });
 }
 
+const changing = (label: string, fields: (user: User) => Partial<User>): Action => ({
+  label,
+  undone: true,
+  act: (user) => change(user, fields),
+});
+
 function stateActions(): Action[] {
   const t = texts();
   return [
-    { label: t.activateMany, act: (user) => change(user, () => ({ activated: true })) },
-    { label: t.deactivateMany, act: (user) => change(user, () => ({ activated: false })) },
+    changing(t.activateMany, () => ({ activated: true })),
+    changing(t.deactivateMany, () => ({ activated: false })),
     {
       label: t.endMany,
       act: ({ login }) => send('POST /api/users/{login}/end-sessions', { path: { login } }),
@@ -50,8 +58,8 @@ function roleActions(): Action[] {
     authorities: user.authorities.filter((each) => each !== role),
   });
   return roleOptions().flatMap(({ value, label: role }): Action[] => [
-    { label: fill(t.addRole, { role }), act: (user) => change(user, withRole(value)) },
-    { label: fill(t.takeRole, { role }), act: (user) => change(user, withoutRole(value)) },
+    changing(fill(t.addRole, { role }), withRole(value)),
+    changing(fill(t.takeRole, { role }), withoutRole(value)),
   ]);
 }
 
@@ -124,9 +132,17 @@ function Progress({ users, action, onClose }: ProgressProperties) {
   const left = users.filter(({ id }) => results.get(id) !== 'done');
   const done = users.length - left.length;
   const close = () => !running && onClose(hasBegun);
+  const managed = action.undone ? users.filter(({ managedBy }) => managedBy !== undefined) : [];
+  const sets = [...new Set(managed.map(({ managedBy }) => managedBy))].join(', ');
   return (
     <Dialog title={action.label} onClose={close}>
       <p>{consequences(users)}</p>
+      {managed.length > 0 && (
+        <p>
+          {plural(language.value, t.areManaged, managed.length)}{' '}
+          {fill(t.managedChange, { name: sets })}
+        </p>
+      )}
       <div role="status">
         {hasBegun && <p translate={false}>{fill(t.doneOf, { n: done, total: users.length })}</p>}
       </div>

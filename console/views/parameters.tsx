@@ -1,9 +1,9 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Parameter } from '../api/generated/types.gen.ts';
 import { type Problem, waitFor } from '../api/request.ts';
 import { type Outcome, type Result, runAll } from '../bulk.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { Form, type Submit } from '../components/form.tsx';
+import { Form, ManagedContext, type Submit } from '../components/form.tsx';
 import { Badge } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy } from '../components/parts.tsx';
@@ -112,6 +112,7 @@ function useSaveAll(onChanged: () => void) {
   const [results, setResults] = useState<ReadonlyMap<number, Result>>(new Map());
   const [runs, setRuns] = useState(0);
   const running = useRef(false);
+  const { mayChange } = useContext(ManagedContext);
   const register = (id: number, submit: Submit) => {
     setEdited((before) => new Map([...before, [id, submit]]));
     return () => setEdited((before) => new Map([...before].filter(([other]) => other !== id)));
@@ -121,7 +122,7 @@ function useSaveAll(onChanged: () => void) {
     return problem ? { ok: false, problem } : { ok: true };
   };
   const saveAll = async () => {
-    if (running.current) return;
+    if (running.current || !(await mayChange())) return;
     running.current = true;
     setResults(new Map([...edited].map(([id]) => [id, 'running'])));
     await runAll({
@@ -156,7 +157,14 @@ interface RowProperties {
 
 function Row({ parameter, isSaved, onOpen, registerSubmit, onChanged }: RowProperties) {
   const t = texts();
-  const { id, confName: name, confValue, confDescription, secret = false } = parameter;
+  const {
+    id,
+    confName: name,
+    confValue,
+    confDescription,
+    secret = false,
+    secretVersion,
+  } = parameter;
   const [isOpen, setOpen] = useState(() => draftOf(formOf(id)) !== undefined);
   const [shown, setShown] = useState(false);
   const remove = async (): Promise<Problem | undefined> => {
@@ -188,6 +196,7 @@ function Row({ parameter, isSaved, onOpen, registerSubmit, onChanged }: RowPrope
       <th scope="row">{name}</th>
       <td data-label={t.value}>
         {secret && <Badge tone="accent" icon="lock" text={t.secretSet} />}
+        {secretVersion && <span class="hint"> {fill(t.secretVersion, secretVersion)}</span>}
         {!secret && (
           <span class="actions">
             {shown ? <output>{confValue}</output> : <span class="hint">{t.hidden}</span>}

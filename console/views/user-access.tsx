@@ -3,6 +3,7 @@ import type { Success } from '../api/request.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Badge } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
+import { Managed } from '../components/managed.tsx';
 import { Time } from '../components/parts.tsx';
 import { Alert } from '../components/problem.tsx';
 import { Sessions, useEnding } from '../components/sessions.tsx';
@@ -107,9 +108,11 @@ export function Activation({ editing, onSessionsEnded }: ActivationProperties) {
             <p>{fill(t.inviteAgainText, { email })}</p>
           </Confirm>
         )}
-        <Confirm action={fill(verb, { login })} short={short} onConfirm={change}>
-          {activated && <p>{t.deactivateText}</p>}
-        </Confirm>
+        <Managed by={current.data.managedBy}>
+          <Confirm action={fill(verb, { login })} short={short} onConfirm={change}>
+            {activated && <p>{t.deactivateText}</p>}
+          </Confirm>
+        </Managed>
         <button type="button" onClick={() => void ending.end(endAll)}>
           {t.endAll}
         </button>

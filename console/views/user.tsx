@@ -7,6 +7,7 @@ import { Conflict } from '../components/conflict.tsx';
 import { useEditing } from '../components/editing.ts';
 import { Form } from '../components/form.tsx';
 import { useLoad } from '../components/load.ts';
+import { Managed, ManagedBadge } from '../components/managed.tsx';
 import { Copy, Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { Screen } from '../components/screen.tsx';
@@ -29,6 +30,7 @@ export function User({ login }: { login: string }) {
     <Screen title={title} above={[`${BASE}/users`, t.users]}>
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
+      {answer?.ok && <ManagedBadge by={answer.data.managedBy} />}
       {answer?.ok &&
         (isAdministrator() ? (
           <EditUser key={login} loaded={answer} />
@@ -113,14 +115,16 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
       </div>
       <div>
         <div class="card">
-          <Form
-            key={formKey}
-            submit={t.save}
-            onSave={(values, edited) => save(userFieldsOf(values), edited)}
-            draft={editing.draft}
-          >
-            <UserFormFields user={user} />
-          </Form>
+          <Managed by={user.managedBy}>
+            <Form
+              key={formKey}
+              submit={t.save}
+              onSave={(values, edited) => save(userFieldsOf(values), edited)}
+              draft={editing.draft}
+            >
+              <UserFormFields user={user} />
+            </Form>
+          </Managed>
           <Conflict
             editing={editing}
             target={`user/${id}`}
@@ -194,9 +198,11 @@ function Deletion({ editing }: { editing: EditingUser }) {
     <section class="card">
       <h2>{t.more}</h2>
       <History user={data} />
-      <Confirm action={action} short={t.delete} typed={login} onConfirm={remove} danger>
-        <p>{t.deleteUserText}</p>
-      </Confirm>
+      <Managed by={data.managedBy}>
+        <Confirm action={action} short={t.delete} typed={login} onConfirm={remove} danger>
+          <p>{t.deleteUserText}</p>
+        </Confirm>
+      </Managed>
     </section>
   );
 }

@@ -6,7 +6,7 @@ import { changesCell, sentenceOf } from '../../console/audit.ts';
 import { en } from '../../console/languages/en.ts';
 import { DICTIONARIES, dateTime, day, LANGUAGES, languageOf, plural } from '../../console/text.ts';
 import { EDITABLE_INTEGRATION_FIELDS } from '../../lib/integrations/integration.ts';
-import { EDITABLE_USER_FIELDS } from '../../lib/users/user.ts';
+import { AUDITED_USER_FIELDS } from '../../lib/users/user.ts';
 
 const ROOT = join(import.meta.dirname, '../../console');
 
@@ -146,7 +146,7 @@ it.each([
 });
 
 it.each([
-  ...EDITABLE_USER_FIELDS,
+  ...AUDITED_USER_FIELDS,
   ...EDITABLE_INTEGRATION_FIELDS,
   'leftOut',
   'confDescription',

@@ -170,6 +170,72 @@ describe('the form of a user', () => {
   });
 });
 
+describe('what files manage', () => {
+  let tapId: number;
+  beforeAll(async () => {
+    const secret = { name: 'TAP_KEY', version: 3 };
+    const parameters = [
+      { confName: 'host', confValue: 'a' },
+      { confName: 'key', secret },
+    ];
+    const files = {
+      set: 'company',
+      users: [{ login: 'managed', email: 'managed@example.com', authorities: ['ROLE_USER'] }],
+      integrations: [{ name: 'Managed', shortName: 'tap', integrationType: 'API', parameters }],
+    };
+    const { body: plan } = await gatehouse.call('POST', '/api/plan', { token, body: files });
+    const applied = await gatehouse.call('POST', '/api/apply', {
+      token,
+      body: { ...files, values: { TAP_KEY: 'x' } },
+      headers: { 'If-Match': `"${plan.digest}"` },
+    });
+    expect(applied.body).toMatchObject({ applied: 4, rest: null });
+    const found = await gatehouse.call('GET', '/api/utm-integrations?name.contains=Managed', {
+      token,
+    });
+    tapId = found.body[0].id;
+  });
+  const question = () => tab.page.getByText('The files of “company” will undo this');
+
+  it('asks once before a form changes a user, and keeps what was typed', async () => {
+    await tab.page.goto('/console/users/managed');
+    await tab.page.getByText('Managed by the files “company”').waitFor();
+    await field('firstName').fill('Typed');
+    await submit().click();
+    await question().waitFor();
+    await expectSound(tab, 'managed-question');
+    await inDialog('Cancel').click();
+    expect(await field('firstName').inputValue()).toBe('Typed');
+    expect((await stored('managed')).firstName).toBe(null);
+    await submit().click();
+    await inDialog('Change by hand').click();
+    await saved();
+    await field('lastName').fill('Again');
+    await submit().click();
+    await saved();
+    await button('Deactivate managed').click();
+    await question().waitFor();
+
+    expect(await stored('managed')).toMatchObject({ firstName: 'Typed', lastName: 'Again' });
+  });
+
+  it('asks once before parameters are saved together, and before many users change', async () => {
+    await tab.page.goto(`/console/integrations/${tapId}`);
+    await tab.page.getByText('version 3 of TAP_KEY').waitFor();
+    await describeParameter('host', 'By hand');
+    await describeParameter('key', 'By hand');
+    await button('Save 2 parameters').click();
+    await inDialog('Change by hand').click();
+    await tab.page.getByText('2 of 2 done.').waitFor();
+    await button('Delete host').click();
+    await tab.page.getByText('will create it again').waitFor();
+    await tab.page.goto('/console/users?sort=id,desc');
+    await tab.page.getByRole('checkbox', { name: 'Select managed' }).check();
+    await button('Deactivate').click();
+    await question().waitFor();
+  });
+});
+
 it('passwords and codes can be pasted, and password managers know their fields', async () => {
   const { page } = await openTab();
   await page.goto('/console');
