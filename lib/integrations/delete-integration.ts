@@ -1,7 +1,6 @@
 import { Failure } from '../contract/failure.ts';
-import { sleepJittered } from '../runtime/waiting.ts';
 import { entityKey } from '../table/keys.ts';
-import { type ReadBudget, readBudget } from '../table/read-budget.ts';
+import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import {
   changeTotal,
@@ -19,12 +18,7 @@ import {
   integrationChanges,
   revisionIs,
 } from './integration-table.ts';
-import { type Parameter, parametersOf } from './parameter-table.ts';
-
-/** How many times an incomplete list is read again. */
-const LISTS_MAX = 5;
-/** The bound of the wait before it is read again. */
-const WAIT_MS_MAX = 100;
+import { allParametersOf, type Parameter } from './parameter-table.ts';
 
 /**
  * Deletes an integration, its parameters and its credentials in one transaction. Fails with
@@ -42,7 +36,12 @@ export async function deleteIntegration(
     // Before the parameters are read: they can have 192 KiB.
     if (!integration) throw new Failure('not-found');
     requireVersion(integration, precondition);
-    return { integration, parameters: await readParameters(table, budget, integration) };
+    let consumed = 0;
+    const parameters = await allParametersOf(table, integration, (units) => {
+      consumed += units;
+    });
+    await budget.settle(consumed);
+    return { integration, parameters };
   };
   await caller.change({
     loadEarly: () => budget.requireUnspent(),
@@ -70,29 +69,4 @@ export function integrationDeleted(integration: Integration, parameters: readonl
       integrationChanges(integration, undefined),
     ),
   };
-}
-
-/**
- * Reads all parameters of an integration and charges the caller. The list may lack the last
- * creation, even if the integration was read before it: a query may see only some of the writes of
- * a transaction. Every change of a parameter changes the revision, which is a condition of the
- * deletion. A count that stays different is wrong, which does not prevent it.
- */
-async function readParameters(
-  table: Table,
-  budget: ReadBudget,
-  { id, parameterCount }: Integration,
-): Promise<Parameter[]> {
-  let consumed = 0;
-  const list = () =>
-    parametersOf(table, id, (units) => {
-      consumed += units;
-    });
-  let parameters = await list();
-  for (let tries = 0; tries < LISTS_MAX && parameters.length !== parameterCount; tries++) {
-    await sleepJittered(WAIT_MS_MAX);
-    parameters = await list();
-  }
-  await budget.settle(consumed);
-  return parameters;
 }

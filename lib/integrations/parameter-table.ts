@@ -1,6 +1,7 @@
 import { type AuditEvent, type Change, changesBetween } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Filter } from '../contract/list-query.ts';
+import { sleepJittered } from '../runtime/waiting.ts';
 import { canOwnParameters, entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { Collection } from '../table/list.ts';
 import type { ReadBudget } from '../table/read-budget.ts';
@@ -121,13 +122,30 @@ export async function parameterItemsOf(
     : [];
 }
 
-/** Reads all parameters of an integration. Reports the read units to `onConsumed`. */
-export async function parametersOf(
+/** How many times an incomplete list is read again. */
+const LISTS_MAX = 5;
+/** The bound of the wait before it is read again. */
+const WAIT_MS_MAX = 100;
+
+/**
+ * Reads all parameters of an integration that was read, and reports the read units. The list may
+ * lack the last creation, even if the integration was read before it: a query may see only some of
+ * the writes of a transaction. Every change of a parameter changes the revision, on which whatever
+ * follows from the list must depend. A count that stays different is wrong, which does not prevent
+ * it.
+ */
+export async function allParametersOf(
   table: Table,
-  id: number,
+  { id, parameterCount }: Integration,
   onConsumed: OnConsumed,
 ): Promise<Parameter[]> {
-  return (await parameterItemsOf(table, id, onConsumed)).map(parameterOf);
+  const list = async () => (await parameterItemsOf(table, id, onConsumed)).map(parameterOf);
+  let parameters = await list();
+  for (let tries = 0; tries < LISTS_MAX && parameters.length !== parameterCount; tries++) {
+    await sleepJittered(WAIT_MS_MAX);
+    parameters = await list();
+  }
+  return parameters;
 }
 
 /** The audit event for an action on a parameter of an integration. */

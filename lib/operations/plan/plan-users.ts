@@ -17,10 +17,6 @@ import type { State } from './read-state.ts';
 const REFUSALS = {
   reserved: { message: 'error.userexists', reason: 'The login is reserved' },
   emailTaken: { message: 'error.emailexists', reason: 'Another user has the address' },
-  lastAdministrator: {
-    message: 'error.lastadmin',
-    reason: 'At least one activated user with ROLE_ADMIN must always remain',
-  },
   ownAccess: {
     message: 'error.ownaccess',
     reason: 'You would lose your own access: let another administrator do this',
@@ -43,20 +39,25 @@ export const managedElsewhere = (managedBy: string): Refusal => ({
   reason: `The set ${managedBy} manages it`,
 });
 
-/** Plans the users of files, and the deletion of others of the set if users are pruned. */
+/**
+ * Plans the users of files, and the deletion of others of the set if users are pruned. The caller
+ * stays an administrator, so there is always one.
+ */
 export function planUsers(files: Files, state: State, planner: Planner): PlannedChange[] {
   const wanted = new Set(files.users.map(({ login }) => login));
   const leaving = files.prune.includes('users')
-    ? [...state.users.values()].filter(({ login }) => !wanted.has(login))
+    ? [...state.users.values()].filter(
+        // Others can be users of the files who are renamed meanwhile.
+        ({ login, managedBy }) => managedBy === planner.set && !wanted.has(login),
+      )
     : [];
-  const planned = [
+  return [
     ...files.users.flatMap((entry) => {
       const user = state.users.get(entry.login);
       return user ? planUpdate(user, entry, state, planner) : planCreation(entry, state, planner);
     }),
     ...leaving.map((user) => planDeletion(user, planner)),
   ];
-  return withLastAdministrator(planned, state);
 }
 
 function planCreation(entry: UserEntry, state: State, planner: Planner): PlannedChange[] {
@@ -76,7 +77,6 @@ function planCreation(entry: UserEntry, state: State, planner: Planner): Planned
       name: entry.login,
       changes: userChanges(undefined, fields as unknown as User),
       refused,
-      administrators: administratorsBy(undefined, { ...fields } as unknown as User),
       phase: 'users',
       async step({ nextUserId, callerUser, now }) {
         const created = userCreated({ ...fields, id: nextUserId() }, callerUser, now);
@@ -99,8 +99,7 @@ function planUpdate(user: User, entry: UserEntry, state: State, planner: Planner
       changes,
       refused: refusalOfUpdate(user, after, state, planner),
       version: user.version,
-      administrators: administratorsBy(user, after),
-      phase: administratorsBy(user, after) < 0 ? 'leaving' : 'users',
+      phase: administers(user) && !administers(after) ? 'leaving' : 'users',
       async step({ now }) {
         const { writes, event } = modify('user.updated', user, fields as Partial<User>, {
           modifier: callerUser,
@@ -136,7 +135,6 @@ const planDeletion = (user: User, { callerUser }: Planner): PlannedChange => ({
   name: user.login,
   changes: userChanges(user, undefined),
   refused: user.id === callerUser.id ? REFUSALS.ownAccess : undefined,
-  administrators: administratorsBy(user, undefined),
   version: user.version,
   phase: 'leaving',
   async step() {
@@ -145,19 +143,3 @@ const planDeletion = (user: User, { callerUser }: Planner): PlannedChange => ({
     return { writes, events: [auditEventFor('user.deleted', user, userChanges(user, undefined))] };
   },
 });
-
-/** Refuses what would leave no administrator. */
-function withLastAdministrator(planned: PlannedChange[], { administrators }: State) {
-  const made = planned.filter(({ refused }) => !refused);
-  const left = made.reduce((sum, { administrators: by = 0 }) => sum + by, administrators.size);
-  if (left > 0) return planned;
-  return planned.map((change) =>
-    made.includes(change) && (change.administrators ?? 0) < 0
-      ? { ...change, refused: REFUSALS.lastAdministrator }
-      : change,
-  );
-}
-
-/** By how many a change of a user changes the number of administrators. */
-const administratorsBy = (before: User | undefined, after: User | undefined): number =>
-  Number(administers(after)) - Number(administers(before));

@@ -23,8 +23,6 @@ export interface PlannedChange {
   readonly refused?: Refusal | undefined;
   /** The secret whose value it needs. */
   readonly secret?: string | undefined;
-  /** By how many it changes the number of administrators. */
-  readonly administrators?: number;
   /** What it was decided on: the plan is another one if this has changed. */
   readonly version?: string | undefined;
   /** Changes are made in this order, in which each state between them is valid. */

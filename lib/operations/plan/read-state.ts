@@ -1,24 +1,22 @@
 import type { Integration } from '../../integrations/integration.ts';
 import { INTEGRATIONS } from '../../integrations/integration-table.ts';
-import { type Parameter, parametersOf } from '../../integrations/parameter-table.ts';
+import { allParametersOf, type Parameter } from '../../integrations/parameter-table.ts';
 import { openUnseal } from '../../integrations/sealed-value.ts';
 import { emailKey } from '../../mail/address.ts';
 import { mapConcurrently, settleAll } from '../../runtime/waiting.ts';
 import { entityKey, type Key } from '../../table/keys.ts';
 import type { Item, OnConsumed, Table } from '../../table/table.ts';
 import type { User } from '../../users/user.ts';
-import { emailGuardKey, loginGuardKey, rosterKey } from '../../users/user-items.ts';
+import { emailGuardKey, loginGuardKey } from '../../users/user-items.ts';
 import { userOf } from '../../users/user-table.ts';
 import type { Files } from './plan-contracts.ts';
 
 /** What files are compared with. */
 export interface State {
-  /** The users of the files, and those that the set manages if users are pruned. */
+  /** The users of the files, or all if users are pruned. */
   readonly users: ReadonlyMap<string, User>;
   /** The ids of the users who have the addresses of the files, by the form that is unique. */
   readonly owners: ReadonlyMap<string, number>;
-  /** The ids of all administrators. */
-  readonly administrators: ReadonlySet<number>;
   readonly integrations: readonly Integration[];
   /** The parameters of the integrations of the files, and of those that are pruned. */
   readonly parameters: ReadonlyMap<number, readonly Parameter[]>;
@@ -55,7 +53,7 @@ export async function readState(
     const found = items.flatMap((item) => (item ? [userOf(item)] : []));
     if (!prune.includes('users')) return found;
     const all = (await table.query('USER', {}, onConsumed)).map(userOf);
-    const others = all.filter(({ id, managedBy }) => managedBy === set && !ids.includes(id));
+    const others = all.filter(({ id }) => !ids.includes(id));
     return [...found, ...others];
   };
   const readIntegrations = async () => {
@@ -63,18 +61,18 @@ export async function readState(
     return (await table.query('INTEGRATION', {}, onConsumed)).map(INTEGRATIONS.entityOf);
   };
   const addresses = entries.map(({ email }) => emailKey(email));
-  const [users, guards, roster, integrations] = await settleAll([
+  const [users, guards, integrations] = await settleAll([
     readUsers(),
     readAll(addresses.map(emailGuardKey)),
-    table.get(rosterKey),
     readIntegrations(),
   ]);
   const names = new Set(wanted.map(({ name }) => name));
+  const prunesAll = prune.includes('integrations');
   const concerned = integrations.filter(
-    ({ name, managedBy }) => names.has(name) || managedBy === set,
+    ({ name, managedBy }) => names.has(name) || (prunesAll && managedBy === set),
   );
-  const lists = await mapConcurrently(concerned, CONCURRENCY, ({ id }) =>
-    parametersOf(table, id, onConsumed),
+  const lists = await mapConcurrently(concerned, CONCURRENCY, (integration) =>
+    allParametersOf(table, integration, onConsumed),
   );
   return {
     users: new Map(users.map((user) => [user.login, user])),
@@ -83,7 +81,6 @@ export async function readState(
         guards[index] ? [[address, guards[index].id as number] as const] : [],
       ),
     ),
-    administrators: (roster?.ids as ReadonlySet<number> | undefined) ?? new Set(),
     integrations,
     parameters: new Map(concerned.map(({ id }, index) => [id, lists[index] ?? []])),
     values: await valuesOf(lists.flat(), onConsumed),
