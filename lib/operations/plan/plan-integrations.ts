@@ -8,7 +8,7 @@ import {
   auditEventForIntegration,
   integrationChanges,
 } from '../../integrations/integration-table.ts';
-import { MASK } from '../../integrations/parameter.ts';
+import { MASK, requireNewValue } from '../../integrations/parameter.ts';
 import {
   auditEventForParameter,
   type Parameter,
@@ -184,8 +184,9 @@ function planParameter(
       async step(services) {
         const before = stateOf(services, integrationName);
         const seal = await services.seal(before.id);
-        // The mask keeps the value of a secret.
+        // The mask keeps the value of a secret, so it must not be the value itself.
         const value = (needed ? services.valueOf(needed) : confValue) ?? MASK;
+        if (needed) requireNewValue(value, true);
         const written = { ...fields, secret: isSecret ?? false, confValue: value };
         const decided = stored
           ? parameterChanged(before, stored, written, seal, services.now)

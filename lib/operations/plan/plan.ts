@@ -10,6 +10,7 @@ import { readBudget } from '../../table/read-budget.ts';
 import type { Table } from '../../table/table.ts';
 import type { Write } from '../../table/write.ts';
 import type { AuthorizedCaller } from '../../users/caller.ts';
+import type { User } from '../../users/user.ts';
 import { type Chunk, openChunk } from './chunks.ts';
 import type { Application, Files } from './plan-contracts.ts';
 import { planIntegrations } from './plan-integrations.ts';
@@ -23,6 +24,7 @@ interface Plan {
   readonly planned: readonly PlannedChange[];
   readonly unchanged: number;
   readonly state: State;
+  readonly callerUser: User;
 }
 
 interface Settings {
@@ -74,6 +76,7 @@ async function decidePlan(
     planned,
     unchanged: entries.length - planned.filter(isListed).length,
     state,
+    callerUser,
   };
 }
 
@@ -102,18 +105,22 @@ const LIMITS: Partial<Record<FailureCode, Refusal>> = {
   invalid: { message: 'error.validation', reason: 'The value is the mask of a secret' },
 };
 
+/** Stands for the value of a secret. */
+const UNKNOWN_VALUE = 'the value is not known yet';
+
 /** Tries each step, so that the plan refuses what the application would. */
 async function withLimits(
   planned: readonly PlannedChange[],
   state: State,
-  callerUser: StepServices['callerUser'],
+  callerUser: User,
+  valueOfSecret: StepServices['valueOf'] = () => UNKNOWN_VALUE,
 ): Promise<PlannedChange[]> {
   const services: StepServices = {
     ...counting(1, 1),
     callerUser,
     now: Date.now(),
     seal: async () => (value) => Buffer.from(value),
-    valueOf: () => 'the value is not known yet',
+    valueOf: valueOfSecret,
     integrations: byName(state.integrations),
   };
   const tried: PlannedChange[] = [];
@@ -190,12 +197,12 @@ export async function applyPlan(
   if (!digest?.includes(plan.digest))
     throw new Failure('version-changed', { plan: planView(plan) });
   if (plan.planned.some(({ refused }) => refused)) throw new Failure('plan-refused');
-  requireValues(plan, values);
+  await requireValues(plan, values);
   let applied = 0;
   let retryAfter: number | undefined;
   try {
-    for await (const chunk of chunksOf(table, caller, plan, values)) {
-      await commitChunk(caller, chunk);
+    for await (const chunk of chunksOf(table, plan, values)) {
+      await commitChunk(caller, plan.callerUser, chunk);
       applied += chunk.steps;
       if (Date.now() > currentDeadline() - RESERVE_MS) break;
     }
@@ -215,31 +222,47 @@ export async function applyPlan(
   };
 }
 
-/** Fails with invalid for each secret whose value is missing, or is the mask of one. */
-function requireValues({ planned }: Plan, values: Application['values']): void {
-  const missing = secretsOf(planned).filter((name) => isMasked(values[name] ?? MASK, true));
-  if (missing.length === 0) return;
-  const fieldErrors = missing.map((name) => ({
-    field: `values.${name}`,
+/**
+ * Fails with invalid for each secret whose value is missing or cannot be stored, before anything is
+ * committed.
+ */
+async function requireValues(
+  { planned, state, callerUser }: Plan,
+  values: Application['values'],
+): Promise<void> {
+  const secrets = secretsOf(planned);
+  if (secrets.length === 0) return;
+  const missing = secrets
+    .filter((name) => !values[name])
+    .map((secret) => ({ secret, reason: 'the value of the secret is missing' }));
+  const tried = await withLimits(
+    planned,
+    state,
+    callerUser,
+    (name) => values[name] ?? UNKNOWN_VALUE,
+  );
+  const wrong = tried.flatMap(({ secret, refused }) =>
+    refused ? { secret, reason: refused.reason } : [],
+  );
+  const fieldErrors = [...missing, ...wrong].map(({ secret, reason }) => ({
+    field: secret === undefined ? 'values' : `values.${secret}`,
     message: 'Pattern' as const,
-    reason: 'the value of the secret is missing, or is the mask of one',
+    reason,
   }));
-  throw new Failure('invalid', { fieldErrors });
+  if (fieldErrors.length > 0) throw new Failure('invalid', { fieldErrors });
 }
 
 /** The transactions of a plan, one after the other. Each follows from what the last has committed. */
 async function* chunksOf(
   table: Table,
-  caller: AuthorizedCaller,
-  { planned, state }: Plan,
+  { planned, state, callerUser }: Plan,
   values: Application['values'],
 ): AsyncGenerator<Chunk> {
   const howMany = (action: PlannedChange['action']) =>
     planned.filter((change) => change.action === action).length;
   const firstOf = async (kind: 'USER' | 'INTEGRATION', needed: number) =>
     needed === 0 ? 0 : (await table.nextId(kind, needed)) - needed + 1;
-  const [callerUser, userId, integrationId] = await settleAll([
-    caller.findUser(),
+  const [userId, integrationId] = await settleAll([
     firstOf('USER', howMany('user.created')),
     firstOf('INTEGRATION', howMany('integration.created')),
   ]);
@@ -267,12 +290,20 @@ async function* chunksOf(
 }
 
 /** Fails with version-changed if something is not as it was when it was planned. */
-function commitChunk(caller: AuthorizedCaller, { writes, events }: Chunk): Promise<void> {
+function commitChunk(
+  caller: AuthorizedCaller,
+  { login }: User,
+  { writes, events }: Chunk,
+): Promise<void> {
   const planned = writes.map(
     (write): Write =>
       write.condition ? { ...write, onConditionFailed: 'version-changed' } : write,
   );
   return caller.change({
-    decide: () => ({ writes: planned, result: undefined, event: events }),
+    decide: ({ callerUser }) => {
+      // The writes have the login, which may belong to another user by now.
+      if (callerUser.login !== login) throw new Failure('version-changed');
+      return { writes: planned, result: undefined, event: events };
+    },
   });
 }
