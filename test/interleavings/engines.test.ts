@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { inspect, isDeepStrictEqual } from 'node:util';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callEngine, ENGINE_REGION, startEngine } from '../../infra/local/aws/engine.ts';
-import { createTable } from '../../infra/local/aws/stack-table.ts';
-import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { startEngine } from '../../infra/local/aws/engine.ts';
 import { cancellationCodes } from '../../lib/runtime/outage.ts';
-import { openTableWith } from '../../lib/table/open-table.ts';
-import { type SnapshotTable, snapshotsOf } from '../../lib/table/snapshot.ts';
+import type { SnapshotTable } from '../../lib/table/snapshot.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
 import { LONG, randomNumbers, seed } from '../support/instance/run-variables.ts';
 import { NOBODY } from './drawn-calls.ts';
 import { drawSchedules, type Result, type Schedule } from './drawn-schedules.ts';
+import { openEngineTable } from './engine-table.ts';
 import type { Call } from './worlds.ts';
 
 /*
@@ -30,39 +26,17 @@ interface ReplayTable {
   delete(): Promise<void>;
 }
 
-/** Items per request, by the limit of BatchWriteItem, and keys per BatchGetItem. */
-const WRITTEN_MAX = 25;
+/** Keys per BatchGetItem. */
 const READ_MAX = 100;
 
 /** Creates a table in the engine. Each schedule has partitions of its own. */
 async function openReplayTable(url: string): Promise<ReplayTable> {
-  const TableName = `replays-${randomUUID()}`;
-  await createTable(url, {
-    TableName,
-    KeySchema: [
-      { AttributeName: 'pk', KeyType: 'HASH' },
-      { AttributeName: 'sk', KeyType: 'RANGE' },
-    ],
-    AttributeDefinitions: [
-      { AttributeName: 'pk', AttributeType: 'S' },
-      { AttributeName: 'sk', AttributeType: 'S' },
-    ],
-  });
-  const client = new DynamoDBClient({
-    endpoint: url,
-    region: ENGINE_REGION,
-    credentials: OPERATOR,
-  });
-  const documents = DynamoDBDocumentClient.from(client);
-  const table = { ...openTableWith(TableName, client), snapshot: snapshotsOf(TableName, client) };
+  const engineTable = await openEngineTable(url);
+  const { table } = engineTable;
   return {
     async replay({ name, start, steps, end }) {
       const prefix = `${randomUUID()} `;
-      for (let at = 0; at < start.length; at += WRITTEN_MAX) {
-        const items = start.slice(at, at + WRITTEN_MAX);
-        const writes = items.map((item) => ({ PutRequest: { Item: prefixed(item, prefix) } }));
-        await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes } }));
-      }
+      await engineTable.put(start.map((item) => prefixed(item, prefix)));
       for (const [step, { call, result }] of steps.entries()) {
         const actual = await resultOf(table, call, prefix);
         // Faster than `deepEqual`, which explains the difference.
@@ -93,10 +67,7 @@ async function openReplayTable(url: string): Promise<ReplayTable> {
         `${name}, the items at the end`,
       );
     },
-    async delete() {
-      client.destroy();
-      await callEngine(url, 'DeleteTable', JSON.stringify({ TableName }));
-    },
+    delete: engineTable.delete,
   };
 }
 

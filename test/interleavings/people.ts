@@ -57,8 +57,8 @@ export const pia = person(5, 'pia', {
 export const odo = person(7, 'odo', { passwordHash: OUTDATED + hashOfPassword('odo') });
 /** Has an id that the first request draws again, as after a sequence was put back. */
 export const ida = person(FIRST_ID, 'ida');
-/** Is deactivated. */
-export const una = person(6, 'una', { activated: false });
+/** Was deactivated, which has ended both sessions. */
+export const una = person(6, 'una', { activated: false, sessionEndings: 1 });
 
 /** Has no password: was invited, or not yet. */
 export const ivo = person(8, 'ivo', {
@@ -139,7 +139,11 @@ function itemsAbout(user: User): Item[] {
 const sessionsOf = (user: User, fields?: Partial<Session>): Item[] =>
   [1, 2].map((number) => ({
     ...sessionKey(callerOf(user, number)),
-    ...storedSession(user, { ...callerOf(user, number), ...fields }),
+    ...storedSession(user, {
+      ...callerOf(user, number),
+      ...(!user.activated && { sessionEndings: 0 }),
+      ...fields,
+    }),
   }));
 /** What is left of a deleted user whose sessions have not expired. */
 export const outlivingSessions = (user: User): Item[] =>

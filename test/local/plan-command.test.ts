@@ -239,7 +239,7 @@ it('takes the values of secrets from the environment, and shows only their versi
   ]);
 });
 
-it('states refusals with their reasons, applies none, and prints a plan as it is stated', async () => {
+it('states refusals with their reasons, applies none, and prints a plan as stated', async () => {
   const files = { set: 'refused', users: [userNamed('system'), userNamed('refused')] };
   const { folder } = folderOf({ 'all.json': files });
   const token = GATEHOUSE_TOKEN;
@@ -302,7 +302,7 @@ it('exports what exists, which then needs no change', async () => {
   expect(validate({ users: [{ ...userNamed('una'), age: 7 }] })).toBe(false);
 });
 
-it('applies the rest later, ends at a change since the plan, and places errors of fields', async () => {
+it('applies the rest later, ends at a change since the plan, and places field errors', async () => {
   const { folder, at } = folderOf({
     'a.yaml': { set: 'office', users: [userNamed('una')] },
     'b.yaml': { users: [userNamed('vic')] },

@@ -127,7 +127,9 @@ function refusalOfUpdate(
   if (isOwn && isNewAddress && mustConfirmOwnEmail) return REFUSALS.ownEmail;
   const was = user.authorities.includes('ROLE_ADMIN');
   const becomes = !was && after.authorities.includes('ROLE_ADMIN');
-  return caller.scopes && (becomes || (was && isNewAddress)) ? REFUSALS.session : undefined;
+  const isReactivated = after.activated && !user.activated;
+  const needsSession = becomes || (was && (isNewAddress || isReactivated));
+  return caller.scopes && needsSession ? REFUSALS.session : undefined;
 }
 
 const planDeletion = (user: User, { callerUser }: Planner): PlannedChange => ({

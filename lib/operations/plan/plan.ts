@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Failure, type FailureCode } from '../../contract/failure.ts';
 import type { Integration } from '../../integrations/integration.ts';
-import { isMasked, MASK } from '../../integrations/parameter.ts';
 import { openSeal } from '../../integrations/sealed-value.ts';
 import { currentDeadline } from '../../runtime/execution-environment.ts';
 import { settleAll } from '../../runtime/waiting.ts';
-import type { ReadBudget } from '../../table/read-budget.ts';
-import { readBudget } from '../../table/read-budget.ts';
+import { type ReadBudget, readBudget } from '../../table/read-budget.ts';
 import type { Table } from '../../table/table.ts';
 import type { Write } from '../../table/write.ts';
 import type { AuthorizedCaller } from '../../users/caller.ts';
@@ -252,7 +250,7 @@ async function requireValues(
   if (fieldErrors.length > 0) throw new Failure('invalid', { fieldErrors });
 }
 
-/** The transactions of a plan, one after the other. Each follows from what the last has committed. */
+/** The transactions of a plan; each follows from what the last one has committed. */
 async function* chunksOf(
   table: Table,
   { planned, state, callerUser }: Plan,

@@ -30,7 +30,8 @@ const CONCURRENCY = 16;
 
 /**
  * Reads what the files are about. Users cost as many read units as there are entries, integrations
- * as much as their list, parameters as much as a list of each integration. Fails with list-too-long.
+ * as much as their list, parameters as much as a list of each integration. Fails with
+ * list-too-long.
  */
 export async function readState(
   table: Table,
