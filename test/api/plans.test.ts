@@ -113,7 +113,7 @@ it('makes what files say, and then has nothing to do', async () => {
   expect(writes.filter((operation) => operation !== 'UpdateItem')).toEqual([]);
 });
 
-it('changes fields that differ, keeps what is omitted, and prunes what the set manages', async () => {
+it('changes what differs, keeps what is omitted, and prunes what the set manages', async () => {
   const [set, una, vic, name] = [unique('set'), unique('una'), unique('vic'), unique('Tap')];
   const host = { confName: 'host', confValue: 'a.example', confDescription: 'Where' };
   const before = {
