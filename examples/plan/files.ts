@@ -60,7 +60,7 @@ export function throwIfAny(mistakes: readonly string[]): void {
   if (mistakes.length > 0) throw new Error(mistakes.join('\n'));
 }
 
-/** JSON is YAML, except that editors complete it by other schemas. */
+/** Parses YAML, of which JSON is a part. */
 function parse(file: string, text: string): { source: Source[]; mistakes: string[] } {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });

@@ -22,6 +22,8 @@ export const PLACEHOLDERS = {
   key: 'the key in the mail',
   code: 'a code of your authenticator',
   series: 'no-such-series',
+  /** It has passed. */
+  expires: '2001-01-01T00:00:00Z',
   clientId: 'module-900000002-000000000000',
   clientSecret: 'the secret that was shown once',
   /** The user of the examples that change nothing. */
@@ -173,7 +175,14 @@ const PLAN = {
     {
       action: 'user.created',
       name: PLACEHOLDERS.shownLogin,
-      changes: [{ field: 'authorities', added: ['ROLE_USER'] }],
+      changes: [
+        { field: 'login', to: PLACEHOLDERS.shownLogin },
+        { field: 'email', to: PLACEHOLDERS.shownEmail },
+        { field: 'activated', to: true },
+        { field: 'langKey', to: 'en' },
+        { field: 'authorities', added: ['ROLE_USER'] },
+        { field: 'managedBy', to: 'office' },
+      ],
     },
   ],
   unchanged: 0,
@@ -465,7 +474,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   },
   'POST /api/account/end-other-sessions': {},
   'POST /api/account/tokens': {
-    body: { name: 'Backup', scopes: ['integrations:read'], expires: '2026-12-22T09:30:00Z' },
+    body: { name: 'Backup', scopes: ['integrations:read'], expires: PLACEHOLDERS.expires },
     response: {
       ...TOKEN,
       token: 'gha_1_0mi9x2k3aQ7fZ0cJ4tRw2N_4wXKkq0l6JtZ1nQF5vYcT8sRb2dPzW9aHgLmU7eBoVx1pjIb3',

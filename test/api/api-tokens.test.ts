@@ -70,7 +70,7 @@ describe('an API token', () => {
 
     const after = await call('GET', TOKENS, session);
 
-    expect([created.status, created.headers.location]).toEqual([201, `${TOKENS}/${shown.series}`]);
+    expect(created.status).toBe(201);
     expect(shown).toMatchObject({ name: 'Backup', scopes: ['account:read', 'users:read'] });
     expect(Math.abs(Date.parse(shown.expires) - Date.parse(inHours(24 * 365)))).toBeLessThan(
       60_000,
@@ -109,7 +109,7 @@ describe('an API token', () => {
     const { user, token } = await setup.account();
     for (let n = 0; n < 7; n++) await setup.apiToken(user);
 
-    barrier.raise(6, false);
+    barrier.raise(6, true);
     const responses = await Promise.all(
       Array.from({ length: 6 }, () => create(token).finally(barrier.lift)),
     );

@@ -174,8 +174,9 @@ it('answers 412 with the plan as it is if something has changed since', async ()
     status: 412,
     body: { plan: { changes: [{ action: 'user.updated', name: una }] } },
   });
-  expect((await apply(files, rejected.body.plan.digest)).status).toBe(200);
   expect((await send('POST', '/api/apply', files)).status).toBe(412);
+  expect((await apply(files, rejected.body.plan.digest)).status).toBe(200);
+  expect((await apply(files, digest)).body).toMatchObject({ applied: 0, rest: null });
 });
 
 it('refuses what rules forbid, and then changes nothing', async () => {

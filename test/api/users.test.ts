@@ -49,6 +49,7 @@ describe('creating a user', () => {
       secondFactor: false,
       state: 'invited',
       invitedUntil: new Date(Date.parse(createdDate) + 86_400_000).toISOString(),
+      tokensExpire: null,
     });
     expect(await stored(id)).toEqual({
       ...entityKey('USER', id),

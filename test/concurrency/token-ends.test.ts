@@ -11,7 +11,7 @@ import { openSetup, type Setup } from '../support/instance/setup.ts';
  * request succeeds. With LONG=1, 100,000 such requests.
  */
 
-const [ROUNDS, REQUESTS] = LONG ? [200, 100] : [2, 12];
+const [ROUNDS, REQUESTS] = LONG ? [200, 100] : [2, 40];
 const SENDERS = 6;
 
 const gatehouse = await useGatehouse();

@@ -192,6 +192,7 @@ export async function applyPlan(
   await budget.requireUnspent();
   const decide = () => decidePlan(table, budget, caller, files, settings);
   const plan = await decide();
+  if (plan.planned.length === 0) return { applied: 0, rest: null, retryAfter: null };
   if (!digest?.includes(plan.digest))
     throw new Failure('version-changed', { plan: planView(plan) });
   if (plan.planned.some(({ refused }) => refused)) throw new Failure('plan-refused');

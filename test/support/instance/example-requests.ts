@@ -154,6 +154,7 @@ async function valuesOf(
     password: 'pass',
     ownEmail: `${fresh}@example.com`,
     newEmail: `${fresh}@example.com`,
+    expires: new Date(Date.now() + 86_400_000).toISOString(),
     foreignEmail: caller.email,
     shownLogin: fresh,
   };

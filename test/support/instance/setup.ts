@@ -94,7 +94,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
         series,
         userId: id,
         hash: hashOfSecret(token),
-        name: 'Test',
+        name: 'Backup',
         scopes,
         expires,
       };
