@@ -250,6 +250,18 @@ it.each<[string, object, string]>([
     { users: [{ ...userNamed('u'), authorities: ['ROLE_ROOT'] }] },
     'users.0.authorities.0',
   ],
+  [
+    'more parameters than an integration can have',
+    {
+      integrations: [
+        tap(
+          'T',
+          Array.from({ length: 91 }, (_, index) => ({ confName: `p${index}`, confValue: 'v' })),
+        ),
+      ],
+    },
+    'integrations.0.parameters',
+  ],
   ['an unknown kind to prune', { prune: ['everything'] }, 'prune.0'],
 ])('rejects %s with its place', async (_, files, field) => {
   const { status, body } = await send('POST', '/api/plan', { set: 'set', ...files });

@@ -3,6 +3,7 @@ import { change } from '../../audit/audit-contracts.ts';
 import { AUDITED_ACTIONS } from '../../audit/audit-entry.ts';
 import type { Contract } from '../../contract/contract.ts';
 import { count, limited, matching, oneOf } from '../../contract/fields.ts';
+import { PARAMETERS_MAX } from '../../integrations/integration.ts';
 import { integrationFields } from '../../integrations/integration-contracts.ts';
 import { parameterFields } from '../../integrations/parameter-contracts.ts';
 import { emailKey } from '../../mail/address.ts';
@@ -19,9 +20,13 @@ const REPEATED = { limits: { reason: 'each only once' } };
 const uniqueBy = <T>(keyOf: (entry: T) => string, field: string) =>
   v.rawCheck<T[]>(({ dataset, addIssue }) => {
     if (!dataset.typed) return;
-    const keys = dataset.value.map(keyOf);
+    const seen = new Set<string>();
     for (const [index, value] of dataset.value.entries()) {
-      if (keys.indexOf(keys[index] as string) === index) continue;
+      const key = keyOf(value);
+      if (!seen.has(key)) {
+        seen.add(key);
+        continue;
+      }
       const origin = 'value' as const;
       addIssue({
         message: 'Pattern',
@@ -81,6 +86,7 @@ const integration = v.strictObject({
   parameters: v.optional(
     v.pipe(
       v.array(parameter, 'TypeMismatch'),
+      v.maxLength(PARAMETERS_MAX, 'Size'),
       uniqueBy(({ confName }) => confName, 'confName'),
     ),
     [],
