@@ -11,8 +11,8 @@ const BIN = join(import.meta.dirname, '../../../infra/commands/bin.mjs');
 const REPORTER = `--reporter=${join(import.meta.dirname, 'unrecorded-reporter.ts')}`;
 const STEPS = [
   ['--project', 'unit', 'test/unit/openapi.test.ts', '-t', 'current'],
-  // It records nothing, and is long.
-  ['--project', 'unit', '--exclude', 'test/interleavings/engines.test.ts'],
+  // These record nothing, and are long.
+  ['--project', 'unit', '--exclude', 'test/interleavings/{engines,plans}.test.ts'],
   ['test/api/call-budgets.test.ts'],
   ['test/stack', 'test/long/fault-table.test.ts'],
 ];
