@@ -111,6 +111,12 @@ it('makes what files say, and then has nothing to do', async () => {
   const second = await apply(files, again.digest);
   expect(second.body).toEqual({ applied: 0, rest: null, retryAfter: null });
   expect(writes.filter((operation) => operation !== 'UpdateItem')).toEqual([]);
+
+  const key = { confName: 'key', secret: { name: 'TAP_KEY', version: 2 } };
+  const next = { ...files, integrations: [tap(name, [key])] };
+  const { digest } = await plan(next);
+  const masked = await apply({ ...next, values: { TAP_KEY: '********' } }, digest);
+  expect(masked.body.fieldErrors).toMatchObject([{ field: 'values.TAP_KEY' }]);
 });
 
 it('changes what differs, keeps what is omitted, and prunes what the set manages', async () => {
