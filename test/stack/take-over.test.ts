@@ -5,7 +5,7 @@ import { openMemoryState } from '../../infra/local/state/state.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/token.ts';
-import { sessionKey } from '../../lib/users/session-item.ts';
+import { apiTokenKey, sessionKey } from '../../lib/users/session-item.ts';
 import { resetItemKey } from '../../lib/users/user-items.ts';
 import { USER_UPDATES } from '../../lib/users/user-updates.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
@@ -104,6 +104,8 @@ it.each<[string, Attempt[], string[]]>([
       'GET /api/utm-integrations/{id}/module',
       'GET /api/utm-integration-confs',
       'GET /api/utm-integration-confs/{id}',
+      'POST /api/plan',
+      'POST /api/apply',
     ],
   ],
   [
@@ -111,17 +113,31 @@ it.each<[string, Attempt[], string[]]>([
     writesOf(credentialKey('module-1-a'), ['Put', 'Update']),
     ['POST /api/utm-integrations/{id}/credentials'],
   ],
-  ['grant a role', writesOfUser('authorities'), ['POST /api/users', 'PUT /api/users']],
-  ['activate a user', writesOfUser('activated'), ['POST /api/users', 'PUT /api/users']],
+  [
+    'grant a role',
+    writesOfUser('authorities'),
+    ['POST /api/users', 'PUT /api/users', 'POST /api/apply'],
+  ],
+  [
+    'activate a user',
+    writesOfUser('activated'),
+    ['POST /api/users', 'PUT /api/users', 'POST /api/apply'],
+  ],
   [
     'rename a user',
     writesOfUser('login'),
-    ['POST /api/authenticate', 'POST /api/users', 'PUT /api/users'],
+    ['POST /api/authenticate', 'POST /api/users', 'PUT /api/users', 'POST /api/apply'],
   ],
   [
     'change an address',
     writesOfUser('email'),
-    ['POST /api/account', 'POST /api/account/confirm-email', 'POST /api/users', 'PUT /api/users'],
+    [
+      'POST /api/account',
+      'POST /api/account/confirm-email',
+      'POST /api/users',
+      'PUT /api/users',
+      'POST /api/apply',
+    ],
   ],
   [
     'set a password',
@@ -131,6 +147,7 @@ it.each<[string, Attempt[], string[]]>([
       'POST /api/account/change-password',
       'POST /api/account/reset-password/finish',
       'POST /api/users',
+      'POST /api/apply',
     ],
   ],
   [
@@ -141,7 +158,13 @@ it.each<[string, Attempt[], string[]]>([
       ...FACTOR,
       'POST /api/users',
       'POST /api/users/{login}/second-factor/remove',
+      'POST /api/apply',
     ],
+  ],
+  [
+    'make an API token',
+    writesOf(apiTokenKey('series'), ['Put', 'Update']),
+    ['POST /api/account/tokens'],
   ],
   ['start a session', writesOf(SESSION, ['Put']), ['POST /api/authenticate']],
   [
