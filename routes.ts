@@ -655,7 +655,6 @@ export const routes: readonly Route[] = [
     handler: 'make-plan',
     contract: Plans.MakePlan,
     permissions: {
-      get: [administrators],
       batchGet: [reads, login, email, user],
       query: [user, integration, parameter],
       updateOutsideTransaction: [reads],
@@ -667,7 +666,6 @@ export const routes: readonly Route[] = [
     handler: 'apply-plan',
     contract: Plans.ApplyPlan,
     permissions: {
-      get: [administrators],
       batchGet: [reads, login, email, user],
       query: [user, integration, parameter],
       put: [user, login, email, integration, parameter, mail, audit],
