@@ -47,7 +47,7 @@ describe('a request body', () => {
     async (_, route) => {
       const [method, path] = requestOf(route);
       const malformed = {
-        body: '{'.repeat(64 * KIB + 1),
+        body: '{'.repeat((route.contract.bodyBytesMax ?? 64 * KIB) + 1),
         headers: { 'Content-Type': 'application/xml' },
       };
       const isProtected = route.contract.access !== 'public';
