@@ -106,6 +106,7 @@ export class Checks {
     if (route === 'POST /api/utm-integration-confs') known.parameterId = id;
     if (route.endsWith('/sessions'))
       known.series = body?.find(({ current }: Known) => !current)?.series;
+    if (route === 'POST /api/account/tokens') known.series = rest.series;
     if (id_token) known[known.admin ? 'own' : 'admin'] = id_token;
     if (access_token) known.module = access_token;
     if (secret) known.code = authenticator(secret).code();

@@ -96,6 +96,9 @@ const as = (password: string): Row => [
 ];
 const ON = ['POST /api/account/second-factor', 'POST /api/account/second-factor/confirm'];
 
+/** The example has a time that has passed. */
+const TOKEN: Row = ['POST /api/account/tokens', { body: { expires: null } }];
+
 /** Creates the marked user, who gets either an invitation or a password. */
 export const user = (isInvited: boolean): readonly Row[] => [
   ['POST /api/users', { body: isInvited ? USER : { ...USER, password: PASSWORD } }],
@@ -124,6 +127,15 @@ export const account = (link: string | undefined): readonly Row[] => [
   'GET /api/account/sessions',
   'POST /api/account/sessions/{series}/end',
   'POST /api/account/end-other-sessions',
+  TOKEN,
+  'GET /api/account/tokens',
+  'POST /api/account/tokens/{series}/delete',
+  TOKEN,
+  'GET /api/users/{login}/tokens',
+  'POST /api/users/{login}/tokens/{series}/delete',
+  // Files that change nothing.
+  ['POST /api/plan', { body: { set: NAME, users: [] } }],
+  'POST /api/apply',
   'GET /api/users/{login}/sessions',
   'POST /api/users/{login}/sessions/{series}/end',
   'POST /api/users/{login}/end-sessions',
