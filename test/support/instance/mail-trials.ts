@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { openFaults } from '../../../infra/local/aws/faults.ts';
 import { mailKey } from '../../../lib/mail/outbox.ts';
+import { commit } from '../../../lib/table/change.ts';
 import { set } from '../../../lib/table/write.ts';
 import type { Gatehouse } from './launch.ts';
 
@@ -42,8 +43,8 @@ async function causeMails({ gatehouse }: Stage, login: string, count: number, fi
       expires: Math.ceil(Date.now() / 1000) + 60,
       ...fields,
     };
-    // An update, which the stream does not hand over.
-    await gatehouse.table.update(set({ pk, sk }, item));
+    // An update in a transaction, which the stream does not hand over.
+    await commit(gatehouse.table, [set({ pk, sk }, item)]);
     records.push({
       eventName: 'INSERT',
       dynamodb: { SequenceNumber: `${n}`, Keys: { pk: { S: pk }, sk: { S: sk } } },

@@ -61,7 +61,8 @@ export function launchStart(
     },
   );
   running.add(child);
-  const ended = once(child, 'exit').then(([status]) => {
+  // Not `exit`, after which lines can still arrive.
+  const ended = once(child, 'close').then(([status]) => {
     running.delete(child);
     return status as number | null;
   });
