@@ -7,10 +7,10 @@ import { recentValues } from '../runtime/execution-environment.ts';
 import { ignoreUnavailable } from '../table/change.ts';
 import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
 import { idText, type Key } from '../table/keys.ts';
-import { attributesOf, type Table } from '../table/table.ts';
+import type { OnConsumed, Table } from '../table/table.ts';
 import { set } from '../table/write.ts';
 import type { Caller, CallerFrom } from '../users/caller.ts';
-import { type ApiToken, apiTokenKey } from '../users/session-item.ts';
+import { apiTokenKey, apiTokenOf } from '../users/session-item.ts';
 import { hasChecksum, hashOfSecret, hourOf, newSecret, randomDigits } from './secret.ts';
 
 /*
@@ -54,9 +54,10 @@ export async function verifyApiToken(
   { token, userId, series }: SentToken,
 ): Promise<Caller> {
   const item = await table.get(apiTokenKey(series));
-  const stored = item && (attributesOf(item) as unknown as ApiToken);
+  const stored = item && apiTokenOf(item);
+  // The hash covers the id of the user.
   const isRight =
-    stored?.userId === userId &&
+    stored !== undefined &&
     Date.now() < stored.expires * 1000 &&
     timingSafeEqual(Buffer.from(stored.hash), Buffer.from(hashOfSecret(token)));
   if (!isRight) throw new Failure('invalid-token');
@@ -95,7 +96,7 @@ export const tokenUseItem: ItemDeclaration = {
 /** A use of an API token, as stored until the token expires. */
 export interface TokenUse {
   readonly series: string;
-  /** The address of the last request from this network. */
+  /** An address of the network, of a request in the last hour of use. */
   readonly source: string;
   /** To the hour. ISO 8601, UTC. */
   readonly lastUsed: string;
@@ -126,7 +127,7 @@ const LISTED_USES_MAX = 1000;
 export async function findTokenUses(
   table: Table,
   userId: number,
-  onConsumed: (units: number) => void,
+  onConsumed: OnConsumed,
 ): Promise<ReadonlyMap<string, TokenUse>> {
   const uses = await table.query(partition(userId), { limit: LISTED_USES_MAX }, onConsumed);
   const latest = new Map<string, TokenUse>();

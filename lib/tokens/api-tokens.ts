@@ -4,10 +4,10 @@ import { requireEnv } from '../runtime/execution-environment.ts';
 import { settleAll } from '../runtime/waiting.ts';
 import { entityKey } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
-import { attributesOf, type Table } from '../table/table.ts';
+import type { Table } from '../table/table.ts';
 import { attributesAre, put, remove, set } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
-import { type ApiToken, apiTokenKey } from '../users/session-item.ts';
+import { type ApiToken, apiTokenKey, apiTokenOf } from '../users/session-item.ts';
 import { activeTokens, type ListedToken, type User } from '../users/user.ts';
 import { auditEventFor, findUserByLogin } from '../users/user-table.ts';
 import { findTokenUses, newApiToken, newTokenSeries } from './api-token.ts';
@@ -110,7 +110,7 @@ async function listOf(table: Table, caller: AuthorizedCaller, findOwner: () => P
   return items
     .filter((item) => item !== undefined)
     .map((item) => {
-      const token = attributesOf(item) as unknown as ApiToken;
+      const token = apiTokenOf(item);
       const { lastUsed = null, source = null } = uses.get(token.series) ?? {};
       return { ...shown(token), lastUsed, lastAddress: source };
     });

@@ -1,6 +1,7 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
 import type { Scope } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
+import { isSameRecipient } from '../mail/address.ts';
 import type { Decision } from '../table/change.ts';
 import type { User } from './user.ts';
 
@@ -27,9 +28,20 @@ export interface CallerFrom extends Caller {
 }
 
 /**
- * Fails with insufficient-scope for an API token where a session is required: what it would create
- * could outlive the end of the token.
+ * Whether a change of a user requires a session: an API token makes nobody an administrator, and
+ * changes no address of one, whose password could be reset there. What it would create could
+ * outlive the end of the token.
  */
+export function needsSession(
+  before: User | undefined,
+  after: Pick<User, 'authorities' | 'activated' | 'email'>,
+): boolean {
+  if (!before?.authorities.includes('ROLE_ADMIN')) return after.authorities.includes('ROLE_ADMIN');
+  const isReactivated = after.activated && !before.activated;
+  return isReactivated || !isSameRecipient(after.email, before.email);
+}
+
+/** Fails with insufficient-scope for an API token. */
 export function requireSession({ scopes }: Caller): void {
   if (scopes) throw new Failure('insufficient-scope');
 }

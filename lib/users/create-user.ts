@@ -7,7 +7,7 @@ import { settleAll } from '../runtime/waiting.ts';
 import type { Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/write.ts';
-import { type AuthorizedCaller, requireSession } from './caller.ts';
+import { type AuthorizedCaller, needsSession, requireSession } from './caller.ts';
 import { EDITABLE_USER_FIELDS, invitationAt, newRandomText, type User } from './user.ts';
 import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation, userChanges } from './user-table.ts';
@@ -23,7 +23,7 @@ export async function createUser(
   newUser: NewUser,
 ): Promise<User> {
   const { password } = newUser;
-  if (password !== undefined || newUser.authorities.includes('ROLE_ADMIN')) requireSession(caller);
+  if (password !== undefined || needsSession(undefined, newUser)) requireSession(caller);
   if (password !== undefined) {
     policy.requireLength('password', password);
     policy.requireUncommon(password, newUser);

@@ -203,6 +203,8 @@ export const apiTokenItem: ItemDeclaration = {
   onRestore: 'delete',
 };
 
+export const apiTokenOf = (item: Item): ApiToken => attributesOf(item) as unknown as ApiToken;
+
 /** The key of the item that ends with the session or the API token of a caller. */
 export const keyOfCaller = (caller: Caller): Key =>
   caller.scopes ? apiTokenKey(caller.jti) : sessionKey(caller);

@@ -13,8 +13,14 @@ import {
   requireVersion,
   withConditionOn,
 } from '../table/write.ts';
-import { type AuthorizedCaller, requireSession } from './caller.ts';
-import { AUDITED_USER_FIELDS, type EditableUserField, invitationAt, type User } from './user.ts';
+import { type AuthorizedCaller, needsSession, requireSession } from './caller.ts';
+import {
+  AUDITED_USER_FIELDS,
+  EDITABLE_USER_FIELDS,
+  type EditableUserField,
+  invitationAt,
+  type User,
+} from './user.ts';
 import type { UserChange } from './user-schema.ts';
 import {
   auditEventFor,
@@ -48,11 +54,8 @@ export async function updateUser(
       const isOwn = targetUser.id === callerUser.id;
       if (mustBeConfirmed && isOwn && !isSameRecipient(changes.email, targetUser.email))
         throw new Failure('confirmation-required');
-      const was = targetUser.authorities.includes('ROLE_ADMIN');
-      const becomes = !was && changes.authorities?.includes('ROLE_ADMIN');
-      const isReactivated = changes.activated === true && !targetUser.activated;
-      const isMoved = !isSameRecipient(changes.email, targetUser.email);
-      if (becomes || (was && (isReactivated || isMoved))) requireSession(caller);
+      const after = { ...targetUser, ...pick(changes, EDITABLE_USER_FIELDS) };
+      if (needsSession(targetUser, after)) requireSession(caller);
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
       const by = { modifier: callerUser, now };
       const { writes, ...decision } = modify('user.updated', targetUser, changes, by);

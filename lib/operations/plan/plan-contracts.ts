@@ -16,7 +16,7 @@ const ENTRIES_MAX = 2000;
 
 const REPEATED = { limits: { reason: 'each only once' } };
 
-/** Lists entries that differ in their keys. An error names the entry that repeats one. */
+/** Requires entries with different keys. An error names the entry that repeats one. */
 const uniqueBy = <T>(keyOf: (entry: T) => string, field: string) =>
   v.rawCheck<T[]>(({ dataset, addIssue }) => {
     if (!dataset.typed) return;

@@ -43,19 +43,22 @@ export function planIntegrations(files: Files, state: State, planner: Planner): 
         ({ name, managedBy }) => managedBy === planner.set && !wanted.has(name),
       )
     : [];
+  const byName = Map.groupBy(state.integrations, ({ name }) => name);
   return [
-    ...files.integrations.flatMap((entry) => planIntegration(entry, files, state, planner)),
+    ...files.integrations.flatMap((entry) =>
+      planIntegration(entry, byName.get(entry.name) ?? [], files, state, planner),
+    ),
     ...leaving.map((integration) => planDeletion(integration, state)),
   ];
 }
 
 function planIntegration(
   entry: IntegrationEntry,
+  [integration, ...others]: readonly Integration[],
   { prune }: Files,
   state: State,
   { set }: Planner,
 ): PlannedChange[] {
-  const [integration, ...others] = state.integrations.filter(({ name }) => name === entry.name);
   const stored = (integration && state.parameters.get(integration.id)) ?? [];
   const { managedBy } = integration ?? {};
   const refused = others[0]

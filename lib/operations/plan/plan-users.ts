@@ -1,5 +1,6 @@
 import { pick } from '../../contract/entity-fields.ts';
 import { emailKey, isSameRecipient } from '../../mail/address.ts';
+import { needsSession } from '../../users/caller.ts';
 import { userCreated } from '../../users/create-user.ts';
 import { modify } from '../../users/update-user.ts';
 import { AUDITED_USER_FIELDS, type User } from '../../users/user.ts';
@@ -47,7 +48,6 @@ export function planUsers(files: Files, state: State, planner: Planner): Planned
   const wanted = new Set(files.users.map(({ login }) => login));
   const leaving = files.prune.includes('users')
     ? [...state.users.values()].filter(
-        // Others can be users of the files who are renamed meanwhile.
         ({ login, managedBy }) => managedBy === planner.set && !wanted.has(login),
       )
     : [];
@@ -62,13 +62,13 @@ export function planUsers(files: Files, state: State, planner: Planner): Planned
 
 function planCreation(entry: UserEntry, state: State, planner: Planner): PlannedChange[] {
   const { activated = true, langKey = 'en', authorities = [] } = entry;
-  const { set: managedBy, caller } = planner;
+  const { set: managedBy, caller, callerUser } = planner;
   const fields = { ...entry, activated, langKey, authorities, managedBy };
   const refused = isReservedLogin(entry.login)
     ? REFUSALS.reserved
     : state.owners.has(emailKey(entry.email))
       ? REFUSALS.emailTaken
-      : caller.scopes && authorities.includes('ROLE_ADMIN')
+      : caller.scopes && needsSession(undefined, fields)
         ? REFUSALS.session
         : undefined;
   return [
@@ -78,7 +78,7 @@ function planCreation(entry: UserEntry, state: State, planner: Planner): Planned
       changes: userChanges(undefined, fields as unknown as User),
       refused,
       phase: 'users',
-      async step({ nextUserId, callerUser, now }) {
+      async step({ nextUserId, now }) {
         const created = userCreated({ ...fields, id: nextUserId() }, callerUser, now);
         return { writes: created.writes, events: [created.event] };
       },
@@ -88,8 +88,8 @@ function planCreation(entry: UserEntry, state: State, planner: Planner): Planned
 
 function planUpdate(user: User, entry: UserEntry, state: State, planner: Planner): PlannedChange[] {
   const { set: managedBy, callerUser } = planner;
-  const fields = { ...pick(entry, Object.keys(entry) as (keyof UserEntry)[]), managedBy };
-  const after = { ...user, ...pick(fields as Partial<User>, AUDITED_USER_FIELDS) } as User;
+  const fields = { ...entry, managedBy };
+  const after: User = { ...user, ...pick(fields, AUDITED_USER_FIELDS) };
   const changes = userChanges(user, after);
   if (changes.length === 0) return [];
   return [
@@ -101,10 +101,8 @@ function planUpdate(user: User, entry: UserEntry, state: State, planner: Planner
       version: user.version,
       phase: administers(user) && !administers(after) ? 'leaving' : 'users',
       async step({ now }) {
-        const { writes, event } = modify('user.updated', user, fields as Partial<User>, {
-          modifier: callerUser,
-          now,
-        });
+        const by = { modifier: callerUser, now };
+        const { writes, event } = modify('user.updated', user, fields, by);
         return { writes, events: [event] };
       },
     },
@@ -121,15 +119,11 @@ function refusalOfUpdate(
     return managedElsewhere(user.managedBy);
   const isOwn = user.id === callerUser.id;
   if (isOwn && !administers(after)) return REFUSALS.ownAccess;
-  const isNewAddress = !isSameRecipient(user.email, after.email);
   const owner = owners.get(emailKey(after.email));
   if (owner !== undefined && owner !== user.id) return REFUSALS.emailTaken;
-  if (isOwn && isNewAddress && mustConfirmOwnEmail) return REFUSALS.ownEmail;
-  const was = user.authorities.includes('ROLE_ADMIN');
-  const becomes = !was && after.authorities.includes('ROLE_ADMIN');
-  const isReactivated = after.activated && !user.activated;
-  const needsSession = becomes || (was && (isNewAddress || isReactivated));
-  return caller.scopes && needsSession ? REFUSALS.session : undefined;
+  if (isOwn && mustConfirmOwnEmail && !isSameRecipient(user.email, after.email))
+    return REFUSALS.ownEmail;
+  return caller.scopes && needsSession(user, after) ? REFUSALS.session : undefined;
 }
 
 const planDeletion = (user: User, { callerUser }: Planner): PlannedChange => ({

@@ -62,7 +62,7 @@ async function decidePlan(
     ...planUsers(files, state, planner),
     ...planIntegrations(files, state, planner),
   ].toSorted((one, other) => PHASES.indexOf(one.phase) - PHASES.indexOf(other.phase));
-  const planned = await withLimits(decided, state, callerUser);
+  const planned = await withLimits(decided, state);
   const entries = [
     ...files.users,
     ...files.integrations,
@@ -110,12 +110,10 @@ const UNKNOWN_VALUE = 'the value is not known yet';
 async function withLimits(
   planned: readonly PlannedChange[],
   state: State,
-  callerUser: User,
   valueOfSecret: StepServices['valueOf'] = () => UNKNOWN_VALUE,
 ): Promise<PlannedChange[]> {
   const services: StepServices = {
     ...counting(1, 1),
-    callerUser,
     now: Date.now(),
     seal: async () => (value) => Buffer.from(value),
     valueOf: valueOfSecret,
@@ -226,7 +224,7 @@ export async function applyPlan(
  * committed.
  */
 async function requireValues(
-  { planned, state, callerUser }: Plan,
+  { planned, state }: Plan,
   values: Application['values'],
 ): Promise<void> {
   const secrets = secretsOf(planned);
@@ -234,12 +232,7 @@ async function requireValues(
   const missing = secrets
     .filter((name) => !values[name])
     .map((secret) => ({ secret, reason: 'the value of the secret is missing' }));
-  const tried = await withLimits(
-    planned,
-    state,
-    callerUser,
-    (name) => values[name] ?? UNKNOWN_VALUE,
-  );
+  const tried = await withLimits(planned, state, (name) => values[name] ?? UNKNOWN_VALUE);
   const wrong = tried.flatMap(({ secret, refused }) =>
     refused ? { secret, reason: refused.reason } : [],
   );
@@ -254,7 +247,7 @@ async function requireValues(
 /** The transactions of a plan; each follows from what the last one has committed. */
 async function* chunksOf(
   table: Table,
-  { planned, state, callerUser }: Plan,
+  { planned, state }: Plan,
   values: Application['values'],
 ): AsyncGenerator<Chunk> {
   const howMany = (action: PlannedChange['action']) =>
@@ -267,7 +260,6 @@ async function* chunksOf(
   ]);
   const services: StepServices = {
     ...counting(userId, integrationId),
-    callerUser,
     now: Date.now(),
     seal: openSeal,
     valueOf: (name) => values[name] as string,

@@ -47,7 +47,6 @@ export interface Step {
 
 /** What steps need of an application. */
 export interface StepServices {
-  readonly callerUser: User;
   /** In milliseconds since 1970. */
   readonly now: number;
   nextUserId(): number;

@@ -29,8 +29,8 @@ const BATCH = 100;
 const CONCURRENCY = 16;
 
 /**
- * Reads what the files are about. Users cost as many read units as there are entries, integrations
- * as much as their list, parameters as much as a list of each integration. Fails with
+ * Reads what the files are about. Users cost three read units for each entry, or as much as their
+ * list and one for each entry if users are pruned; integrations as much as their list, parameters as much as a list of each integration. Fails with
  * list-too-long.
  */
 export async function readState(
@@ -48,14 +48,11 @@ export async function readState(
     ).flat();
   };
   const readUsers = async (): Promise<User[]> => {
+    if (prune.includes('users')) return (await table.query('USER', {}, onConsumed)).map(userOf);
     const guards = await readAll(entries.map(({ login }) => loginGuardKey(login)));
     const ids = guards.flatMap((guard) => (guard ? [guard.id as number] : []));
     const items = await readAll(ids.map((id) => entityKey('USER', id)));
-    const found = items.flatMap((item) => (item ? [userOf(item)] : []));
-    if (!prune.includes('users')) return found;
-    const all = (await table.query('USER', {}, onConsumed)).map(userOf);
-    const others = all.filter(({ id }) => !ids.includes(id));
-    return [...found, ...others];
+    return items.flatMap((item) => (item ? [userOf(item)] : []));
   };
   const readIntegrations = async () => {
     if (wanted.length === 0 && !prune.includes('integrations')) return [];
