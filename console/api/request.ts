@@ -20,7 +20,7 @@ export interface Problem {
   readonly retryAfterSeconds?: number;
 }
 
-/** Waits as long as a problem says in `retryAfterSeconds`. */
+/** For the `retryAfterSeconds` of a problem. */
 export const waitFor = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 

@@ -11,13 +11,13 @@ interface Properties {
   readonly by: string | undefined;
 }
 
-/** Forms inside ask once before they change what files manage, and dialogs say it. */
+/** Forms inside ask once before they change what files manage; dialogs inside mention the files. */
 export function Managed({ by, children }: Properties & { readonly children: ComponentChildren }) {
   const hasAgreed = useRef(false);
   const [answer, setAnswer] = useState<(mayChange: boolean) => void>();
   const mayChange = async (): Promise<boolean> => {
     if (by === undefined || hasAgreed.current) return true;
-    // In a function: the setter would call the other one as an update.
+    // Wrapped in a function, because the setter calls a function that it is given.
     hasAgreed.current = await new Promise<boolean>((resolve) => setAnswer(() => resolve));
     setAnswer(undefined);
     return hasAgreed.current;

@@ -14,7 +14,7 @@ type Session = ListSessionsResponse[number];
 interface Properties {
   readonly load: () => Promise<Answer<ListSessionsResponse>>;
   readonly end: (series: string) => Promise<Answer<unknown>>;
-  /** Ends all but the own one, and the API tokens. */
+  /** Ends all sessions but the caller's current one, and all API tokens of the caller. */
   readonly endOthers?: () => Promise<Answer<unknown>>;
 }
 
@@ -26,13 +26,6 @@ export function Sessions({ load, end, endOthers }: Properties) {
   if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
   const columns = columnsOf((series) => void ending.end(() => end(series)));
   const sessions = answer.data;
-  const confirmed = async (request: () => Promise<Answer<unknown>>) => {
-    const ended = await request();
-    if (!ended.ok) return ended.problem;
-    notice.value = t.sessionsEnded;
-    reload();
-    return undefined;
-  };
   return (
     <>
       {ending.problem && <Alert problem={ending.problem} />}
@@ -47,7 +40,16 @@ export function Sessions({ load, end, endOthers }: Properties) {
         />
       )}
       {endOthers && (
-        <Confirm action={t.endOthers} onConfirm={() => confirmed(endOthers)}>
+        <Confirm
+          action={t.endOthers}
+          onConfirm={async () => {
+            const ended = await endOthers();
+            if (!ended.ok) return ended.problem;
+            notice.value = t.sessionsEnded;
+            reload();
+            return undefined;
+          }}
+        >
           <p>{t.endOthersText}</p>
         </Confirm>
       )}

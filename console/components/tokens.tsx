@@ -1,5 +1,5 @@
 import type { ListTokensResponse, Scope } from '../api/generated/types.gen.ts';
-import type { Answer } from '../api/request.ts';
+import type { Answer, Problem } from '../api/request.ts';
 import { notice, texts } from '../state.ts';
 import { fill } from '../text.ts';
 import { Confirm } from './confirm.tsx';
@@ -11,7 +11,7 @@ import { type Column, Table } from './table.tsx';
 type Token = ListTokensResponse[number];
 export type Area = Scope extends `${infer Name}:${string}` ? Name : never;
 
-/** What scopes are about, in the user's language. */
+/** The names of the areas of the scopes, in the user's language. */
 export function areaNames(): Readonly<Record<Area, string>> {
   const t = texts();
   return {
@@ -44,18 +44,16 @@ export function Tokens({ load, remove }: Properties) {
   if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
   const tokens = answer.data;
   if (tokens.length === 0) return <p>{t.noTokens}</p>;
-  const removal =
-    ({ series, name }: Token) =>
-    async () => {
-      const result = await remove(series);
-      if (!result.ok) return result.problem;
-      notice.value = fill(t.deleted, { name });
-      reload();
-      return undefined;
-    };
+  const removeToken = async ({ series, name }: Token): Promise<Problem | undefined> => {
+    const result = await remove(series);
+    if (!result.ok) return result.problem;
+    notice.value = fill(t.deleted, { name });
+    reload();
+    return undefined;
+  };
   return (
     <Table
-      columns={columnsOf(removal)}
+      columns={columnsOf(removeToken)}
       rows={tokens}
       rowKey={({ series }) => series}
       caption={t.apiTokens}
@@ -64,9 +62,7 @@ export function Tokens({ load, remove }: Properties) {
   );
 }
 
-type Removal = Parameters<typeof Confirm>[0]['onConfirm'];
-
-function columnsOf(removal: (token: Token) => Removal): Column<Token>[] {
+function columnsOf(remove: (token: Token) => Promise<Problem | undefined>): Column<Token>[] {
   const t = texts();
   return [
     { field: 'name', label: t.name, cell: ({ name }) => name },
@@ -106,7 +102,7 @@ function columnsOf(removal: (token: Token) => Removal): Column<Token>[] {
         <Confirm
           action={fill(t.deleteThis, { name: token.name })}
           short={t.delete}
-          onConfirm={removal(token)}
+          onConfirm={() => remove(token)}
           danger
         >
           <p>{t.deleteTokenText}</p>

@@ -306,14 +306,14 @@ export const en = {
   tokensText:
     'A new password does not end API tokens. They end when you delete them or end all other sessions.',
   noTokens:
-    'There are no API tokens. With one, a script uses the API in the name of its user, without the password.',
+    'There are no API tokens. With one, a script uses the API on behalf of its user, without the password.',
   newToken: 'New API token',
   createToken: 'Create the API token',
   tokenUsed: 'Last used, to the hour',
   tokenNameHint: 'What will use it. Up to 50 characters.',
   scopes: 'Scopes',
   plans: 'Plans',
-  scopesHint: 'What it may do, as far as your roles allow it. To write includes to read.',
+  scopesHint: 'What it may do, within the limits of your roles. Write access includes read access.',
   area: 'Area',
   read: 'read',
   write: 'write',
@@ -322,7 +322,7 @@ export const en = {
   tokenOnce: 'Copy the API token now: it is not shown again.',
   tokenKept: 'I have copied it',
   tokensLeft: 'Your API tokens are still valid: a new password does not end them.',
-  deleteTokenText: 'What uses it is refused with its next request.',
+  deleteTokenText: 'Whatever uses it is rejected from its next request on.',
   secondFactor: 'Second factor',
   factorOn: 'The second factor is on: a log-in needs a code from your authenticator.',
   factorOff:
@@ -412,9 +412,9 @@ export const en = {
   managedBy: 'Managed by the files “{name}”',
   changeByHand: 'Change by hand',
   managedChange:
-    'The files of “{name}” will undo this with their next application. Change it nevertheless?',
+    'The files of “{name}” will undo this the next time they are applied. Change it anyway?',
   managedDeletion:
-    'The files of “{name}” will create it again with their next application. Delete it nevertheless?',
+    'The files of “{name}” will create it again the next time they are applied. Delete it anyway?',
   areManaged: { one: '{n} is managed by files.', other: '{n} are managed by files.' },
 
   newIntegration: 'New integration',

@@ -104,7 +104,7 @@ function expiryOf(values: FormData): string {
   return lastDay ? boundOf(lastDay, 'until') : new Date(Date.now() + ms).toISOString();
 }
 
-/** What the service says of the expiry is about the last day if there is one. */
+/** Shows an error of the expiry at the last day, if one was entered. */
 function besideLastDay(problem: Problem, values: FormData): Problem {
   if (!textOf(values, 'lastDay')) return problem;
   const fieldErrors = problem.fieldErrors.map((error) =>
@@ -152,7 +152,7 @@ function ScopesField() {
   );
 }
 
-/** Without the scopes to read that those to write include. */
+/** Omits a read scope if the write scope of its area, which includes it, is chosen. */
 function scopesOf(values: FormData): Scope[] {
   const scopes = values.getAll('scopes') as Scope[];
   const isIncluded = (scope: Scope) =>

@@ -128,19 +128,21 @@ function ParameterForm({ loaded, registerSubmit, onClose, onSaved }: FormPropert
 }
 
 /**
- * After a reload several can be open, and none takes the focus. In a row, limits are told where
- * they are exceeded.
+ * After a reload several forms can be open, so none takes the focus. A form in a row has no hints
+ * about limits: it says which one is exceeded.
  */
 export function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
   const t = texts();
-  const keptHint = parameter?.secret ? t.secretKept : undefined;
-  const [isRestored] = useState(() => draftOf(parameter ? formOf(parameter.id) : NEW));
+  const ifNew = (hint: string) => (parameter ? undefined : hint);
+  const [isRestored] = useState(
+    () => draftOf(parameter ? formOf(parameter.id) : NEW) !== undefined,
+  );
   return (
     <div class="pairs">
       <TextField
         name="confName"
         label={t.name}
-        hint={parameter ? undefined : t.nameLimit}
+        hint={ifNew(t.nameLimit)}
         value={parameter?.confName}
         verbatim
         focused={!parameter && !isRestored}
@@ -148,7 +150,7 @@ export function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
       <TextField
         name="confValue"
         label={t.value}
-        hint={parameter ? keptHint : t.valueLimit}
+        hint={parameter?.secret ? t.secretKept : ifNew(t.valueLimit)}
         value={shownValue(parameter)}
         optional={parameter?.secret ?? false}
         lines={1}
@@ -158,14 +160,14 @@ export function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
       <TextField
         name="confDescription"
         label={t.description}
-        hint={parameter ? undefined : t.descriptionLimit}
+        hint={ifNew(t.descriptionLimit)}
         value={parameter?.confDescription}
         optional
       />
       <CheckField
         name="secret"
         label={t.secret}
-        hint={parameter ? undefined : t.secretHint}
+        hint={ifNew(t.secretHint)}
         checked={parameter?.secret ?? false}
       />
     </div>

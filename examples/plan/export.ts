@@ -8,7 +8,7 @@ import { followList, type Page } from '../follow-list.ts';
 import { schemaAt } from './files.ts';
 
 /** Writes what exists into files of a set, except what other sets manage. Replaces no file. */
-export async function exportSet(client: Client, set: string, folder: string): Promise<number> {
+export async function exportSet(client: Client, set: string, folder: string): Promise<void> {
   const [users, integrations, parameters] = await readAll(client);
   const parametersOf = Map.groupBy(parameters, ({ integration }) => integration.id);
   const isOurs = ({ managedBy = set }: { managedBy?: string }) => managedBy === set;
@@ -28,7 +28,6 @@ export async function exportSet(client: Client, set: string, folder: string): Pr
   const others =
     users.length + integrations.length - lists.users.length - lists.integrations.length;
   if (others > 0) console.log(`${others} left out, which other sets manage`);
-  return 0;
 }
 
 async function readAll(client: Client) {
@@ -37,15 +36,15 @@ async function readAll(client: Client) {
   const query = { size: 2000, sort };
   const ofParameters = { size: 100, sort };
   return Promise.all([
-    allOf(client, await listUsers({ client, query, throwOnError })),
-    allOf(client, await listIntegrations({ client, query, throwOnError })),
-    allOf(client, await listParameters({ client, query: ofParameters, throwOnError })),
+    allOf(client, listUsers({ client, query, throwOnError })),
+    allOf(client, listIntegrations({ client, query, throwOnError })),
+    allOf(client, listParameters({ client, query: ofParameters, throwOnError })),
   ]);
 }
 
-async function allOf<Entity>(client: Client, first: Page<Entity>): Promise<Entity[]> {
+async function allOf<Entity>(client: Client, first: Promise<Page<Entity>>): Promise<Entity[]> {
   const entities: Entity[] = [];
-  for await (const entity of followList(client, first)) entities.push(entity);
+  for await (const entity of followList(client, await first)) entities.push(entity);
   return entities;
 }
 

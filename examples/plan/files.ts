@@ -35,7 +35,7 @@ export async function readFiles(folder: string, prune?: readonly string[]): Prom
       return parse(file, await readFile(file, 'utf8'));
     }),
   );
-  const sources = parsed.flatMap(({ source }) => source);
+  const sources = parsed.flatMap((file) => file.sources);
   throwIfAny([
     ...parsed.flatMap(({ mistakes }) => mistakes),
     // A file need not name the set.
@@ -43,7 +43,7 @@ export async function readFiles(folder: string, prune?: readonly string[]): Prom
   ]);
   if (prune) {
     for (const { content } of sources) delete content.prune;
-    sources.push(...parse('--prune', JSON.stringify({ prune })).source);
+    sources.push(...parse('--prune', JSON.stringify({ prune })).sources);
   }
   const body = joined(sources);
   throwIfAny(mistakesOfSets(folder, sources));
@@ -61,18 +61,18 @@ export function throwIfAny(mistakes: readonly string[]): void {
 }
 
 /** Parses YAML, of which JSON is a part. */
-function parse(file: string, text: string): { source: Source[]; mistakes: string[] } {
+function parse(file: string, text: string): { sources: Source[]; mistakes: string[] } {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   // Warnings are about tags, which nothing here resolves.
   const mistakes = [...document.errors, ...document.warnings].map(
     ({ pos, message }) => `${file}:${lines.linePos(pos[0]).line}: ${message}`,
   );
-  if (mistakes.length > 0) return { source: [], mistakes };
+  if (mistakes.length > 0) return { sources: [], mistakes };
   const content = document.toJS() ?? {};
   if (typeof content === 'object' && !Array.isArray(content))
-    return { source: [{ file, document, lines, content }], mistakes };
-  return { source: [], mistakes: [`${file}:1: must be ${expected(MakePlan.body)}`] };
+    return { sources: [{ file, document, lines, content }], mistakes };
+  return { sources: [], mistakes: [`${file}:1: must be ${expected(MakePlan.body)}`] };
 }
 
 function joined(sources: readonly Source[]): Body {
@@ -97,12 +97,13 @@ function mistakesOfSets(folder: string, sources: readonly Source[]): string[] {
 /** The secrets by their names, each with the field that names it. */
 function secretsOf({ integrations = [] }: Body): Map<string, string> {
   const named = integrations.flatMap(({ parameters = [] }, integration) =>
-    parameters.map(({ secret }, parameter): [string, string] => [
-      typeof secret === 'object' ? secret.name : '',
-      `integrations.${integration}.parameters.${parameter}.secret`,
-    ]),
+    parameters.flatMap(({ secret }, parameter): [string, string][] =>
+      typeof secret === 'object'
+        ? [[secret.name, `integrations.${integration}.parameters.${parameter}.secret`]]
+        : [],
+    ),
   );
-  return new Map(named.filter(([name]) => name !== ''));
+  return new Map(named);
 }
 
 function mistakesIn(sources: readonly Source[], body: Body): string[] {
@@ -115,10 +116,15 @@ function mistakesIn(sources: readonly Source[], body: Body): string[] {
   }
 }
 
-/** States an error of the content with its place; of the value of a secret, where it is named. */
+/**
+ * States an error with its file and line. The value of a secret is in no file: the line names the
+ * secret.
+ */
 function explain(sources: readonly Source[], body: Body, error: FieldError): string {
   const [, secret] = /^values\.(.*)$/.exec(error.field) ?? [];
-  const path = (secretsOf(body).get(secret ?? '') ?? error.field).split('.');
+  // Any other error can be of a body that does not match its schema.
+  const namedBy = secret === undefined ? undefined : secretsOf(body).get(secret);
+  const path = (namedBy ?? error.field).split('.');
   const found = locate(sources, path);
   const reason = repeated(sources, body, path) ?? constraintOf(error, path);
   return found ? `${found.place}: ${found.field}: ${reason}` : `${error.field}: ${reason}`;
@@ -138,7 +144,7 @@ function locate(sources: readonly Source[], [name = '', index, ...rest]: readonl
   return undefined;
 }
 
-/** Says of a field that must be unique where the first one is that has its value. */
+/** Where the value of a unique field occurs first, if it is a repetition. */
 function repeated(sources: readonly Source[], body: Body, path: readonly string[]) {
   const [index = '', field = ''] = path.slice(-2);
   if (!['login', 'email', 'name', 'confName'].includes(field)) return undefined;

@@ -86,8 +86,10 @@ async function run(): Promise<number> {
   });
   const verb = positionals.length > 1 ? positionals.shift() : 'plan';
   const [folder = '', ...others] = positionals;
-  if (verb === 'export' && others.length === 1)
-    return withClient((client) => exportSet(client, folder, others[0] ?? ''));
+  if (verb === 'export' && others.length === 1) {
+    await withClient((client) => exportSet(client, folder, others[0] ?? ''));
+    return STATUS.done;
+  }
   const command = { plan, apply }[verb ?? ''];
   if (!command || !folder || others.length > 0) throw new Error(USAGE);
   const content = await readFiles(folder, values.prune?.split(','));
@@ -97,7 +99,7 @@ async function run(): Promise<number> {
   return withClient((client) => command({ client, content, show }));
 }
 
-/** What an operator needs of an error: of a problem, what to do about it. */
+/** The title and detail of a problem; of any other error, its message and the messages of its causes. */
 function reasonOf(error: unknown): string {
   const { title, detail, cause, message, code } = error as Partial<Problem & NodeJS.ErrnoException>;
   if (title) return [title, detail].filter(Boolean).join(': ');

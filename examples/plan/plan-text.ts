@@ -2,11 +2,11 @@ import type { Plan } from '../client/types.gen.ts';
 
 type Planned = Plan['changes'][number];
 
-const VERBS = { created: '+', updated: '~', deleted: '-' };
+const SIGNS = { created: '+', updated: '~', deleted: '-' };
 
 /** A plan for people: one line for each field, refusals with their reasons, and a sum. */
 export function planText({ changes, refused }: Plan): string {
-  const count = (verb: keyof typeof VERBS) =>
+  const count = (verb: keyof typeof SIGNS) =>
     changes.filter((change) => !change.refused && verbOf(change) === verb).length;
   const sum =
     `Plan: ${count('created')} to create, ${count('updated')} to change, ` +
@@ -15,27 +15,28 @@ export function planText({ changes, refused }: Plan): string {
   return [...changes.map(entryOf), ...nothing, sum].join('\n');
 }
 
-const verbOf = ({ action }: Planned) => action.split('.')[1] as keyof typeof VERBS;
+const verbOf = ({ action }: Planned) => action.split('.')[1] as keyof typeof SIGNS;
 
 function entryOf(change: Planned): string {
   const { action, name, integrationName, changes, refused } = change;
   const [kind] = action.split('.');
   const owner = integrationName === undefined ? '' : ` of integration ${text(integrationName)}`;
   return [
-    `${VERBS[verbOf(change)]} ${kind} ${text(name)}${owner}`,
+    `${SIGNS[verbOf(change)]} ${kind} ${text(name)}${owner}`,
     ...changes.map((field) => `    ${fieldOf(field)}`),
     ...(refused ? [`    refused: ${refused.reason} (${refused.message})`] : []),
   ].join('\n');
 }
 
-function fieldOf({ field, from, to, added, removed }: Planned['changes'][number]): string {
-  const sides = [from, to].map((value) => (value === undefined ? '' : text(value)));
-  const values = from === undefined ? [sides[1]] : [sides.join(' → ').trim()];
-  const listed = [
-    ...(added ?? []).map((value) => `+${value}`),
-    ...(removed ?? []).map((value) => `-${value}`),
+function fieldOf(change: Planned['changes'][number]): string {
+  const { field, from, to, added = [], removed = [] } = change;
+  const parts = [
+    from !== undefined && `${text(from)} →`,
+    to !== undefined && text(to),
+    ...added.map((value) => `+${value}`),
+    ...removed.map((value) => `-${value}`),
   ];
-  return `${field}: ${[...values, ...listed].filter(Boolean).join(' ')}`;
+  return `${field}: ${parts.filter(Boolean).join(' ')}`;
 }
 
 /** Quoted, so that a value with line breaks or control characters stays on its line. */

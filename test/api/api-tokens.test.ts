@@ -5,12 +5,11 @@ import type { Scope } from '../../lib/contract/contract.ts';
 import { apiTokenKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import { measureUnits } from '../support/costs/consumed-units.ts';
-import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import { openBarrier } from '../support/instance/hold-transactions.ts';
 import { readsOf } from '../support/instance/items.ts';
 import { repeatWhileBusy, type Sent } from '../support/instance/launch.ts';
 import { makeTokens } from '../support/instance/mint.ts';
-import { openSetup, type Setup } from '../support/instance/setup.ts';
 import { turnOnFactor, useUsers } from '../support/instance/users.ts';
 
 /*
@@ -35,10 +34,9 @@ const gatehouse = await useGatehouse({
 const { table } = gatehouse;
 const users = useUsers(gatehouse);
 let admin: string;
-let setup: Setup;
+const setup = useSetup(gatehouse);
 beforeAll(async () => {
   admin = await gatehouse.adminToken();
-  setup = await openSetup(gatehouse);
 });
 beforeEach(() => {
   Object.assign(read, { units: 0, partitions: [] });
@@ -83,7 +81,7 @@ describe('an API token', () => {
     expect((await call('GET', '/api/users/maker/tokens', admin)).body).toEqual(after.body);
   });
 
-  it('has a name, scopes and an expiry within the limits', async () => {
+  it('is refused with the name of the field outside its limits', async () => {
     const { token } = await gatehouse.makeCaller('careless');
     const wrong: [string, object][] = [
       ['name', { name: ' ' }],
@@ -237,7 +235,7 @@ describe('a wrong API token', () => {
     expect((await gatehouse.call('GET', '/api/users', lowerCase)).status).toBe(200);
   });
 
-  it('is one whose series a signed token has as its id', async () => {
+  it('is not replaced by a signed token with its series as jti', async () => {
     const { user } = await setup.account();
     const { series } = await setup.apiToken(user);
     const { token } = makeTokens(admin).of(user, series);
@@ -260,7 +258,10 @@ const ENDS: [string, (owner: Owner) => Promise<{ status: number }>, number[]?][]
     ({ user, series }) => call('POST', `/api/users/${user.login}/tokens/${series}/delete`, admin),
   ],
   ['loses its user', ({ user }) => users.remove(user.login)],
-  ['loses its user by own hand', ({ user, session }) => users.remove(user.login, session)],
+  [
+    'loses its user, who deletes the account',
+    ({ user, session }) => users.remove(user.login, session),
+  ],
   ['has a deactivated user', (owner) => put(owner, { activated: false })],
   [
     'had a deactivated user',
@@ -365,11 +366,11 @@ describe('with a token, an administrator', () => {
   it.each<[string, Partial<User>, object, boolean]>([
     ['makes no administrator', { authorities: [] }, { authorities: ['ROLE_ADMIN'] }, false],
     ['activates no administrator', { activated: false }, { activated: true }, false],
-    ['changes no address of one', {}, { email: 'thief@example.com' }, false],
-    ['changes the names of one', {}, { firstName: 'Ada' }, true],
+    ['changes no address of an administrator', {}, { email: 'thief@example.com' }, false],
+    ['changes the names of an administrator', {}, { firstName: 'Ada' }, true],
     ['changes no address by its spelling', {}, { login: 'renamed' }, true],
-    ['deactivates one', {}, { activated: false }, true],
-    ['takes the role of one', {}, { authorities: [] }, true],
+    ['deactivates an administrator', {}, { activated: false }, true],
+    ['takes the role of an administrator', {}, { authorities: [] }, true],
     ['changes the address of others', { authorities: [] }, { email: 'other@example.com' }, true],
     ['activates others', { authorities: [], activated: false }, { activated: true }, true],
   ])('%s', async (_, fields, changes, isAllowed) => {

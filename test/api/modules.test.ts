@@ -7,9 +7,9 @@ import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { EXISTS, put, remove, set, type Write } from '../../lib/table/write.ts';
 import { OF_MODULES, REQUESTS } from '../support/instance/example-requests.ts';
-import { startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse, useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import { RELEASE } from '../support/instance/run-variables.ts';
-import { openSetup, type Setup } from '../support/instance/setup.ts';
+import { openSetup } from '../support/instance/setup.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* Modules: their credentials, their tokens, and what they are wanted to run. */
@@ -24,10 +24,9 @@ const gatehouse = await useGatehouse({
 });
 const { table } = gatehouse;
 let admin: string;
-let setup: Setup;
+const setup = useSetup(gatehouse);
 beforeAll(async () => {
   admin = await gatehouse.adminToken();
-  setup = await openSetup(gatehouse);
 });
 beforeEach(() => {
   calls.length = 0;

@@ -1,10 +1,9 @@
 import { beforeAll, expect, it } from 'vitest';
 import type { User } from '../../lib/users/user.ts';
-import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { repeatWhileBusy } from '../support/instance/launch.ts';
 import { LONG } from '../support/instance/run-variables.ts';
-import { openSetup, type Setup } from '../support/instance/setup.ts';
 
 /*
  * API tokens in use while they end: no request that is sent after the response of the ending
@@ -16,10 +15,9 @@ const SENDERS = 6;
 
 const gatehouse = await useGatehouse();
 let admin: string;
-let setup: Setup;
+const setup = useSetup(gatehouse);
 beforeAll(async () => {
   admin = await gatehouse.adminToken();
-  setup = await openSetup(gatehouse);
 });
 
 type End = (user: User, session: string, series: string) => Promise<{ status: number }>;

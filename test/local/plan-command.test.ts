@@ -183,6 +183,11 @@ it.each<[string, Record<string, string>, string[]]>([
     ['b.yaml:2: set must be office, as in a.yaml:1'],
   ],
   [
+    'keys without a value',
+    { 'a.yaml': 'set: office\nintegrations:\n' },
+    ['a.yaml:2: integrations: is missing or empty'],
+  ],
+  [
     'one user, address and integration in two files',
     {
       'a.yaml':

@@ -30,8 +30,8 @@ const CONCURRENCY = 16;
 
 /**
  * Reads what the files are about. Users cost three read units for each entry, or as much as their
- * list and one for each entry if users are pruned; integrations as much as their list, parameters as much as a list of each integration. Fails with
- * list-too-long.
+ * list and one for each entry if users are pruned; integrations as much as their list, parameters
+ * as much as a list of each integration. Fails with list-too-long.
  */
 export async function readState(
   table: Table,

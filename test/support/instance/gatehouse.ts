@@ -10,6 +10,7 @@ import { type Items, itemsOf, restoreItems } from './items.ts';
 import { type Gatehouse, type LaunchOptions, launch, type Received } from './launch.ts';
 import { makeTokens } from './mint.ts';
 import { RELEASE } from './run-variables.ts';
+import { openSetup, type Setup } from './setup.ts';
 
 export type { Gatehouse } from './launch.ts';
 
@@ -105,4 +106,13 @@ export async function useGatehouse({
     await gatehouse.assertNoViolations().finally(clear);
   });
   return gatehouse;
+}
+
+/** The set-up of a test file, which can be used from its `beforeAll` on. */
+export function useSetup(gatehouse: Gatehouse): Setup {
+  const setup = {} as Setup;
+  beforeAll(async () => {
+    Object.assign(setup, await openSetup(gatehouse));
+  });
+  return setup;
 }
