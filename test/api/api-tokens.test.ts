@@ -120,6 +120,10 @@ describe('an API token', () => {
     ]);
     expect(listed).toHaveLength(10);
     expect(await readsOf(table, user.id)).toBeGreaterThan(0);
+    const administrator = await setup.account();
+    const path = `/api/users/${user.login}/tokens`;
+    expect((await call('GET', path, administrator.token)).body).toHaveLength(10);
+    expect(await readsOf(table, administrator.user.id)).toBeGreaterThan(0);
     await call('POST', `${TOKENS}/${listed[0].series}/delete`, token);
     expect((await create(token)).status).toBe(201);
   });
@@ -331,12 +335,20 @@ it('a token outlives a new password, a second factor and the log-out of its owne
   expect([withFactor, status, await statusesOf(token)]).toEqual([[200, 200], 200, [200, 200]]);
 });
 
-it('a log-out with a token is refused with 403, and the token stays', async () => {
+it('a log-out or a report with a token is refused with 403, and the token stays', async () => {
   const { token } = await setup.apiToken((await setup.account()).user);
+  const report = { running: 1 };
 
-  const { status, headers } = await call('POST', '/api/logout', token);
+  const responses = [
+    await call('POST', '/api/logout', token),
+    await call('POST', '/api/utm-integrations/1/module/report', token, report),
+  ];
 
-  expect([status, headers['www-authenticate']]).toEqual([403, 'Bearer error="insufficient_scope"']);
+  for (const { status, headers } of responses)
+    expect([status, headers['www-authenticate']]).toEqual([
+      403,
+      'Bearer error="insufficient_scope"',
+    ]);
   expect(await statusesOf(token)).toEqual([200, 200]);
 });
 

@@ -1,4 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { credentialKey } from '../../lib/integrations/integration-items.ts';
+import { apiTokenKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 
@@ -294,6 +296,31 @@ it('changes an integration with more parameters than a transaction holds', async
   const [{ id }] = (await send('GET', `/api/utm-integrations?name.equals=${name}`)).body;
   const { body } = await send('GET', `/api/utm-integration-confs/count?integrationId.equals=${id}`);
   expect(body).toBe(80);
+});
+
+it('makes administrators, and deletes what belongs to what it deletes', async () => {
+  const [set, una, vic, name] = [unique('set'), unique('una'), unique('vic'), unique('Tap')];
+  const administrator = { ...userNamed(una), authorities: ['ROLE_ADMIN'] };
+  await applied({ set, users: [administrator, userNamed(vic)], integrations: [tap(name)] });
+  const [{ id }] = (await send('GET', `/api/utm-integrations?name.equals=${name}`)).body;
+  const { clientId } = await setup.module(id);
+  const { series } = await setup.apiToken((await send('GET', `/api/users/${vic}`)).body);
+
+  await applied({ set, prune: ['users', 'integrations'] });
+
+  const keys = [credentialKey(clientId), apiTokenKey(series)];
+  expect(await gatehouse.table.getAll(keys)).toEqual([undefined, undefined]);
+  expect((await send('GET', `/api/users/${una}`)).status).toBe(404);
+});
+
+it('is applied by an API token with the scope', async () => {
+  const { user } = await setup.account();
+  const { token } = await setup.apiToken(user, ['plans:write']);
+  const files = { set: unique('set'), users: [userNamed(unique('una'))] };
+
+  const { digest } = await plan(files, token);
+
+  expect((await apply(files, digest, token)).body).toMatchObject({ applied: 1 });
 });
 
 it('lets an API token make no administrator', async () => {

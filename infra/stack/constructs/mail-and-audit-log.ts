@@ -84,13 +84,13 @@ export class AuditLog extends Construct {
       timeout: Duration.minutes(1),
       variables: { AUDIT_DAYS: String(deployment.settings.auditDays) },
     });
+    const logged = auditLogDays === undefined ? [] : [PARTITION.audit];
     table.grantTo(this.writer, {
       get: [PARTITION.tokenUse, PARTITION.user],
-      batchGet: [PARTITION.audit],
+      ...(logged.length > 0 && { batchGet: logged }),
       put: [PARTITION.audit],
       update: [PARTITION.tokenUse],
     });
-    const logged = auditLogDays === undefined ? [] : [PARTITION.audit];
     table.handOver([...logged, PARTITION.tokenUse], this.writer, {
       // As many as can be read at once. The entries of a month have one partition key, and their
       // order would not outlast a second batch in work.
