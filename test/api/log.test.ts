@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
@@ -67,7 +67,7 @@ it('each request has one log line, with its caller and failure but no personal d
 
   const entries = () => gatehouse.lines.map((line) => JSON.parse(line));
   const logged = () => entries().filter(({ requestId }) => expected.has(requestId));
-  await vi.waitFor(() => expect(logged()).toHaveLength(expected.size));
+  await expect.poll(logged).toHaveLength(expected.size);
   const version = '$LATEST';
   expect(
     logged().map(({ milliseconds: _m, _aws: _a, requestId, ...line }) => [requestId, line]),

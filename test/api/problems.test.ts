@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import { localTransport } from '../../infra/settings/transport.ts';
 import { expectCommonHeaders } from '../support/instance/api-document.ts';
@@ -100,7 +100,7 @@ it('a problem names at most a hundred invalid fields', async () => {
 async function linesOf(requestId: string) {
   const logged = () =>
     gatehouse.lines.filter((line) => line.includes(requestId)).map((line) => JSON.parse(line));
-  await vi.waitFor(() => expect(logged()).toHaveLength(2));
+  await expect.poll(logged).toHaveLength(2);
   return logged();
 }
 

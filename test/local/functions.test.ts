@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runFunctions } from '../../infra/local/lambda/functions.ts';
 import { environmentOf } from '../../infra/local/lambda/instance.ts';
 import { newFolder, stopAll } from '../support/instance/start-process.ts';
@@ -32,16 +32,16 @@ function run(
 describe('a function in the local cloud', () => {
   it('has its errors after the response printed', async () => {
     const { functions, lines } = run(
-      "setTimeout(() => Promise.reject(new RangeError('Forgotten')), 10); return 'ok';",
+      "setTimeout(() => Promise.reject(new RangeError('Forgotten')), 250); return 'ok';",
     );
 
     expect(await functions.invoke('f', {}, 'id')).toBe('ok');
 
-    await vi.waitFor(() =>
-      expect(lines).toEqual([
+    await expect
+      .poll(() => lines)
+      .toEqual([
         expect.stringMatching(/^f failed after it had responded: RangeError: Forgotten\n/),
-      ]),
-    );
+      ]);
   });
 
   it.each([
