@@ -387,7 +387,9 @@ export function problem(
       type: `https://www.jhipster.tech/problem/${type}`,
       title,
       status,
-      ...(detail && { detail }),
+      ...(failure.scope
+        ? { detail: `The API token lacks the scope ${failure.scope}` }
+        : detail && { detail }),
       path,
       message,
       ...(requestId && { requestId }),

@@ -3,6 +3,7 @@ import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { apiTokenKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
+import { RELEASE } from '../support/instance/run-variables.ts';
 
 /* Plans: files, what would change for everything to be as they say, and the change itself. */
 
@@ -316,10 +317,15 @@ it('makes administrators, and deletes what belongs to what it deletes', async ()
 it('is applied by an API token with the scope', async () => {
   const { user } = await setup.account();
   const { token } = await setup.apiToken(user, ['plans:write']);
+  const reading = await setup.apiToken(user, ['plans:read']);
   const files = { set: unique('set'), users: [userNamed(unique('una'))] };
 
-  const { digest } = await plan(files, token);
+  const { digest } = await plan(files, reading.token);
 
+  expect((await apply(files, digest, reading.token)).body).toMatchObject({
+    status: 403,
+    ...(!RELEASE && { detail: 'The API token lacks the scope plans:write' }),
+  });
   expect((await apply(files, digest, token)).body).toMatchObject({ applied: 1 });
 });
 
