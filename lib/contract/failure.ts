@@ -43,6 +43,7 @@ export type FailureCode =
   | 'too-many-tokens'
   | TooLong
   | 'page-too-large'
+  | 'plan-too-large'
   | 'not-from-edge'
   | 'cross-site'
   | 'unavailable'

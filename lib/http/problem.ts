@@ -319,6 +319,12 @@ const PROBLEMS = {
     title: 'The page is too large',
     detail: 'The response would exceed 5 MB: request a smaller size',
   },
+  'plan-too-large': {
+    status: 400,
+    message: 'error.http.400',
+    title: 'The plan is too large',
+    detail: 'The response would exceed 5 MB: apply a part of the files first',
+  },
   'not-from-edge': {
     status: 403,
     message: 'error.http.403',

@@ -77,6 +77,13 @@ export function etag({ version }: { readonly version: Version }) {
 /** Well below Lambda's response limit of 6 MB. */
 const RESPONSE_BYTES_MAX = 5 * 1024 * 1024;
 
+/** The body, unless Lambda could not return it: then it fails with this code. */
+export function requireReturnable(body: string, code: 'page-too-large' | 'plan-too-large'): string {
+  // Lambda returns the body as a JSON string, so its quotes are escaped a second time.
+  if (Buffer.byteLength(JSON.stringify(body)) > RESPONSE_BYTES_MAX) throw new Failure(code);
+  return body;
+}
+
 /**
  * Node's `fetch` rejects responses with more than 16 KB of headers; proxies often allow 8 KB per
  * header.
@@ -93,10 +100,7 @@ export function pageResponse<E>(
   view: (entity: E) => unknown,
   { query, pathname }: { query: ListQuery<unknown>; pathname: string },
 ): Response {
-  const body = JSON.stringify(entities.map(view));
-  // Lambda returns the body as a JSON string, so its quotes are escaped a second time.
-  if (Buffer.byteLength(JSON.stringify(body)) > RESPONSE_BYTES_MAX)
-    throw new Failure('page-too-large');
+  const body = requireReturnable(JSON.stringify(entities.map(view)), 'page-too-large');
   const link = linkHeader(query, { total, more, cursor }, pathname);
   return {
     status: 200,

@@ -299,6 +299,18 @@ it('changes an integration with more parameters than a transaction holds', async
   expect(body).toBe(80);
 });
 
+it.skipIf(RELEASE)('rejects files whose plan Lambda could not return', async () => {
+  const parameters = Array.from({ length: 60 }, (_, index) => ({
+    confName: `p${index}`,
+    confValue: '1',
+  }));
+  const integrations = Array.from({ length: 800 }, (_, index) => tap(`T${index}`, parameters));
+
+  const { status, body } = await send('POST', '/api/plan', { set: unique('set'), integrations });
+
+  expect([status, body.title]).toEqual([400, 'The plan is too large']);
+});
+
 it('makes administrators, and deletes what belongs to what it deletes', async () => {
   const [set, una, vic, name] = [unique('set'), unique('una'), unique('vic'), unique('Tap')];
   const administrator = { ...userNamed(una), authorities: ['ROLE_ADMIN'] };

@@ -152,7 +152,7 @@ export const MakePlan = {
   bodyBytesMax: PLAN_BYTES_MAX,
   headers: ['ETag'],
   response: plan,
-  failures: ['read-budget-spent', 'list-too-long'],
+  failures: ['read-budget-spent', 'list-too-long', 'plan-too-large'],
 } satisfies Contract;
 
 /** POST /api/apply. `If-Match` has the digest of the plan. */
