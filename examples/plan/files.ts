@@ -64,9 +64,11 @@ export function throwIfAny(mistakes: readonly string[]): void {
 function parse(file: string, text: string): { sources: Source[]; mistakes: string[] } {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  // Warnings are about tags, which nothing here resolves.
-  const mistakes = [...document.errors, ...document.warnings].map(
-    ({ pos, message }) => `${file}:${lines.linePos(pos[0]).line}: ${message}`,
+  // The first error of a file causes others. Warnings are about tags, which nothing here resolves.
+  const mistakes = [...document.errors.slice(0, 1), ...document.warnings].map(
+    ({ pos, code, message }) =>
+      `${file}:${lines.linePos(pos[0]).line}: ` +
+      (code === 'MULTIPLE_DOCS' ? 'must not begin a second document' : message),
   );
   if (mistakes.length > 0) return { sources: [], mistakes };
   const content = document.toJS() ?? {};
@@ -89,7 +91,7 @@ function mistakesOfSets(folder: string, sources: readonly Source[]): string[] {
     .filter(({ content }) => content.set !== first.content.set)
     .map(
       (other) =>
-        `${placeOf(other, ['set'])}: set must be ${first.content.set}, as in ` +
+        `${placeOf(other, ['set'])}: set: must be ${first.content.set}, as in ` +
         placeOf(first, ['set']),
     );
 }
@@ -217,11 +219,13 @@ function constraintOf(error: FieldError, path: readonly string[]): string {
   }
   if (reason) return reason;
   if (message === 'NotNull') return 'is missing or empty';
+  if (schema.type === 'array' && max !== undefined)
+    return `must have at most ${max} entries${path.length === 1 ? ', all files together' : ''}`;
   if (allowed) return `must be one of ${allowed.join(', ')}`;
   if (message === 'TypeMismatch') return `must be ${expected(schema)}`;
   if (message === 'Email') return 'must be an e-mail address';
   if (pattern) return `must match ${pattern}`;
-  const of = { string: unit ?? 'characters', array: 'entries' }[schema.type] ?? '';
+  const of = schema.type === 'string' ? (unit ?? 'characters') : '';
   const bounds = [min !== undefined && `at least ${min}`, max !== undefined && `at most ${max}`];
   return `must be ${bounds.filter(Boolean).join(' and ')} ${of}`.trim();
 }

@@ -43,7 +43,11 @@ export const CONVERSION: ConversionConfig = {
 function keywordsOf({ min, max, unit, allowed, pattern }: Limits, type: JsonSchema['type']) {
   // A text that may be null has both types.
   const isText = [type].flat().includes('string');
-  const [minimum, maximum] = isText ? ['minLength', 'maxLength'] : ['minimum', 'maximum'];
+  const [minimum, maximum] = isText
+    ? ['minLength', 'maxLength']
+    : type === 'array'
+      ? ['minItems', 'maxItems']
+      : ['minimum', 'maximum'];
   return {
     ...(min !== undefined && !(min === 0 && isText) && { [minimum]: min }),
     // A text has at most as many code points as bytes.

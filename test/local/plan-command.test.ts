@@ -168,7 +168,7 @@ prune: users
       'e.yaml:12: users.2.login: is missing or empty',
       'e.yaml:17: integrations.0.parameters.0.confValue: must be a text, in quotes if it looks ' +
         'like something else',
-      'e.yaml:18: integrations.0.parameters.1: either confValue or secret',
+      'e.yaml:18: integrations.0.parameters.1: must have either confValue or secret',
       'e.yaml:19: integrations.0.parameters.2.secret.version: must be at least 1',
       'e.yaml:20: integrations.0.parameters.3.secret: must be keep, or a map with name, version',
       'e.yaml:21: prune: must be a list',
@@ -180,7 +180,7 @@ it.each<[string, Record<string, string>, string[]]>([
   [
     'two sets',
     { 'a.yaml': 'set: office\n', 'b.yaml': 'users: []\nset: home\n' },
-    ['b.yaml:2: set must be office, as in a.yaml:1'],
+    ['b.yaml:2: set: must be office, as in a.yaml:1'],
   ],
   [
     'keys without a value',
@@ -210,7 +210,34 @@ it.each<[string, Record<string, string>, string[]]>([
     },
     ['b.yaml:3: users.0.email: is the same as in a.yaml:4'],
   ],
-])('rejects %s with both places', async (_, files, expected) => {
+  [
+    'a tab and a second document',
+    {
+      'a.yaml': 'set: s\nusers:\n  - login: u\n\temail: u@b.c\n  - { login: v, email: v@b.c }\n',
+      'b.yaml': 'users: []\n---\nusers: []\n',
+    },
+    ['a.yaml:4: Tabs are not allowed as indentation', 'b.yaml:2: must not begin a second document'],
+  ],
+  [
+    'too many users and parameters',
+    {
+      'a.json': JSON.stringify({
+        set: 's',
+        users: Array.from({ length: 2001 }, (_, index) => userNamed(`many-${index}`)),
+        integrations: [
+          tap(
+            'T',
+            Array.from({ length: 91 }, (_, index) => ({ ...host, confName: `many-${index}` })),
+          ),
+        ],
+      }),
+    },
+    [
+      'a.json:1: users: must have at most 2000 entries, all files together',
+      'a.json:1: integrations.0.parameters: must have at most 90 entries',
+    ],
+  ],
+])('rejects %s with their places', async (_, files, expected) => {
   const { folder } = folderOf(files);
 
   const { code, errors } = await planned([folder], { GATEHOUSE_URL: 'http://[::1]:1' });

@@ -16,6 +16,8 @@ const ENTRIES_MAX = 2000;
 
 const REPEATED = { limits: { reason: 'each only once' } };
 
+const atMost = <T>(max: number) => limited<T[]>({ max }, ({ length }) => length <= max, 'Size');
+
 /** Requires entries with different keys. An error names the entry that repeats one. */
 const uniqueBy = <T>(keyOf: (entry: T) => string, field: string) =>
   v.rawCheck<T[]>(({ dataset, addIssue }) => {
@@ -67,7 +69,7 @@ const parameter = v.pipe(
     secret: v.optional(v.union([KEEP, reference], 'TypeMismatch')),
   }),
   limited(
-    { reason: 'either confValue or secret' },
+    { reason: 'must have either confValue or secret' },
     (entry) => (entry.confValue === undefined) !== (entry.secret === undefined),
     'Pattern',
   ),
@@ -86,7 +88,7 @@ const integration = v.strictObject({
   parameters: v.optional(
     v.pipe(
       v.array(parameter, 'TypeMismatch'),
-      v.maxLength(PARAMETERS_MAX, 'Size'),
+      atMost(PARAMETERS_MAX),
       uniqueBy(({ confName }) => confName, 'confName'),
     ),
     [],
@@ -101,7 +103,7 @@ const files = v.strictObject({
   users: v.optional(
     v.pipe(
       v.array(user, 'TypeMismatch'),
-      v.maxLength(ENTRIES_MAX, 'Size'),
+      atMost(ENTRIES_MAX),
       uniqueBy(({ login }) => login, 'login'),
       uniqueBy(({ email }) => emailKey(email), 'email'),
     ),
@@ -110,7 +112,7 @@ const files = v.strictObject({
   integrations: v.optional(
     v.pipe(
       v.array(integration, 'TypeMismatch'),
-      v.maxLength(ENTRIES_MAX, 'Size'),
+      atMost(ENTRIES_MAX),
       uniqueBy(({ name }) => name, 'name'),
     ),
     [],
