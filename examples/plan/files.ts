@@ -19,8 +19,6 @@ interface Source {
 /** The content of all files, as the service expects it. */
 export interface Content {
   readonly body: Body;
-  /** The names of the secrets. */
-  readonly secrets: readonly string[];
   /** States errors of fields with their files and lines. */
   explain(errors: readonly FieldError[]): string[];
 }
@@ -50,7 +48,6 @@ export async function readFiles(folder: string, prune?: readonly string[]): Prom
   throwIfAny(mistakesIn(sources, body));
   return {
     body,
-    secrets: [...secretsOf(body).keys()],
     explain: (errors) => errors.map((error) => explain(sources, body, error)),
   };
 }

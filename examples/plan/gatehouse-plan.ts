@@ -38,6 +38,7 @@ async function apply({ client, content, show }: Run): Promise<number> {
   let next = await requestPlan(client, content);
   const total = next.changes.length;
   show(next);
+  requireValues(next, content);
   for (let made = 0; next.changes.length > 0; ) {
     if (next.refused > 0) return STATUS.error;
     const values = next.secrets.map((name) => [name, process.env[name] ?? '']);
@@ -68,8 +69,8 @@ function fail(error: Partial<Problem> | undefined, content: Content): never {
   throw error;
 }
 
-/** Throws before any request if a secret that the files name has no value. */
-function requireValues({ secrets, explain }: Content): void {
+/** Throws before any change if a secret has no value. */
+function requireValues({ secrets }: Plan, { explain }: Content): void {
   const missing = secrets.filter((name) => !process.env[name]);
   const errors = missing.map((name) => ({
     field: `values.${name}`,
@@ -90,10 +91,9 @@ async function run(): Promise<number> {
     await withClient((client) => exportSet(client, folder, others[0] ?? ''));
     return STATUS.done;
   }
-  const command = { plan, apply }[verb ?? ''];
+  const command = { plan, apply }[verb ?? 'plan'];
   if (!command || !folder || others.length > 0) throw new Error(USAGE);
   const content = await readFiles(folder, values.prune?.split(','));
-  if (verb === 'apply') requireValues(content);
   const show = (made: Plan) =>
     console.log(values.json ? JSON.stringify(made, null, 2) : planText(made));
   return withClient((client) => command({ client, content, show }));

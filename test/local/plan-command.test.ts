@@ -252,8 +252,7 @@ it('takes the values of secrets from the environment, and shows only their versi
   });
   const apply = (environment: object) => planned(['apply', folder], environment);
 
-  const unreachable = { GATEHOUSE_URL: 'http://[::1]:1', TAP_KEY: '' };
-  expect((await apply(unreachable)).errors).toEqual([
+  expect((await apply({ TAP_KEY: '' })).errors).toEqual([
     at(
       'all.yaml:8: integrations.0.parameters.0.secret: the environment variable TAP_KEY is not set',
     ),
@@ -261,6 +260,7 @@ it('takes the values of secrets from the environment, and shows only their versi
   expect((await apply({ TAP_KEY: '********' })).errors[0]).toContain(at('all.yaml:8: '));
   const made = await apply({ TAP_KEY: VALUE });
   expect(made.lines).toContain('    secretVersion: "TAP_KEY 1"');
+  expect(await apply({ TAP_KEY: '' })).toMatchObject({ code: 0, errors: [''] });
   const next = { ...secret, secret: { name: 'TAP_KEY', version: 2 } };
   write('all.yaml', { set: 'secrets', integrations: [tap('Secret', [next])] });
 
@@ -324,7 +324,7 @@ it('exports what exists, which then needs no change', async () => {
   const adoption = [{ field: 'managedBy', to: 'exported' }];
   expect(changes.filter((each: object) => !('changes' in each))).toEqual([]);
   for (const change of changes) expect(change).toMatchObject({ changes: adoption });
-  expect((await planned(['apply', folder], { TAP_KEY: 'unused' })).code).toBe(0);
+  expect((await planned(['apply', folder])).code).toBe(0);
   expect((await planned([folder])).code).toBe(0);
   expect((await planned(['export', 'exported', folder])).errors[0]).toContain('already exists');
 
