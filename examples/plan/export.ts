@@ -58,9 +58,12 @@ function accepted(list: string, entity: object): Record<string, unknown> {
 
 /** A secret has no value here: it is named with its version, or stays as it is. */
 function entryOf({ confName, confValue, confDescription, secret, secretVersion }: Parameter) {
+  const { name, version } = secretVersion ?? {};
+  // The service returns the two in any order, which would differ between exports.
+  const reference = secretVersion ? { name, version } : 'keep';
   return {
     confName,
-    ...(secret ? { secret: secretVersion ?? 'keep' } : { confValue }),
+    ...(secret ? { secret: reference } : { confValue }),
     ...(confDescription !== null && { confDescription }),
   };
 }

@@ -4,15 +4,17 @@ type Planned = Plan['changes'][number];
 
 const SIGNS = { created: '+', updated: '~', deleted: '-' };
 
-/** A plan for people: one line for each field, refusals with their reasons, and a sum. */
+/** A plan for people: one line for each field, what is refused at the end, and a sum. */
 export function planText({ changes, refused }: Plan): string {
+  const made = changes.filter((change) => !change.refused);
+  const others = changes.filter((change) => change.refused);
   const count = (verb: keyof typeof SIGNS) =>
-    changes.filter((change) => !change.refused && verbOf(change) === verb).length;
+    made.filter((change) => verbOf(change) === verb).length;
   const sum =
     `Plan: ${count('created')} to create, ${count('updated')} to change, ` +
     `${count('deleted')} to delete${refused > 0 ? `, ${refused} refused` : ''}.`;
   const nothing = changes.length === 0 ? ['Everything is as the files say.'] : [];
-  return [...changes.map(entryOf), ...nothing, sum].join('\n');
+  return [...[...made, ...others].map(entryOf), ...nothing, sum].join('\n');
 }
 
 const verbOf = ({ action }: Planned) => action.split('.')[1] as keyof typeof SIGNS;
@@ -32,7 +34,7 @@ function fieldOf(change: Planned['changes'][number]): string {
   const { field, from, to, added = [], removed = [] } = change;
   const parts = [
     from !== undefined && `${text(from)} →`,
-    to !== undefined && text(to),
+    to === undefined ? from !== undefined && 'null' : text(to),
     ...added.map((value) => `+${value}`),
     ...removed.map((value) => `-${value}`),
   ];

@@ -113,10 +113,9 @@ it('makes what files say, changes it and changes it back', async () => {
   ]);
   write('users.yaml', { set: 'flow', users: [{ ...one, lastName: null }, ...rest] });
   write('taps.json', { integrations });
-  expect(await planned(['apply', folder])).toMatchObject({
-    code: 0,
-    errors: ['3 of 3 changes are made'],
-  });
+  const undone = await planned(['apply', folder]);
+  expect(undone).toMatchObject({ code: 0, errors: ['3 of 3 changes are made'] });
+  expect(undone.lines).toContain('    lastName: "Ash" → null');
 });
 
 it('states each mistake with its file, line and field before any request', async () => {
@@ -283,7 +282,7 @@ it('states refusals with their reasons, and applies nothing then', async () => {
   ];
 
   expect([shown.code, applied.code, json.code]).toEqual([1, 1, 1]);
-  expect(shown.lines).toContain('    refused: The login is reserved (error.userexists)');
+  expect(shown.lines.at(-2)).toBe('    refused: The login is reserved (error.userexists)');
   expect(shown.lines.at(-1)).toBe('Plan: 1 to create, 0 to change, 0 to delete, 1 refused.');
   const { body } = await gatehouse.call('POST', '/api/plan', { token, body: files });
   expect(JSON.parse(json.lines.join('\n'))).toEqual(body);
