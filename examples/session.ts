@@ -38,6 +38,9 @@ export function readArguments(usage: string, ...patterns: RegExp[]): string[] {
   process.exit(2);
 }
 
+/** The service of the environment, by default the one of `npm start`. */
+export const serviceUrl = (): string => process.env.GATEHOUSE_URL || 'http://127.0.0.1:3000';
+
 /**
  * Runs a program with the API token in the environment, or as the account there, by default the
  * administrator of `npm start`, and then logs out at its end: forgetting the token would leave the
@@ -46,8 +49,8 @@ export function readArguments(usage: string, ...patterns: RegExp[]): string[] {
 export async function withClient<Result>(
   run: (client: Client) => Promise<Result>,
 ): Promise<Result> {
+  const baseUrl = serviceUrl();
   const {
-    GATEHOUSE_URL = 'http://127.0.0.1:3000',
     GATEHOUSE_TOKEN,
     GATEHOUSE_LOGIN = 'admin',
     GATEHOUSE_PASSWORD = 'admin',
@@ -55,9 +58,9 @@ export async function withClient<Result>(
   } = process.env;
   if (GATEHOUSE_TOKEN) {
     const headers = { Authorization: `Bearer ${GATEHOUSE_TOKEN}` };
-    return run(createClient({ baseUrl: GATEHOUSE_URL, headers, fetch: retryingFetch() }));
+    return run(createClient({ baseUrl, headers, fetch: retryingFetch() }));
   }
-  const client = await logIn(GATEHOUSE_URL, GATEHOUSE_LOGIN, GATEHOUSE_PASSWORD, GATEHOUSE_CODE);
+  const client = await logIn(baseUrl, GATEHOUSE_LOGIN, GATEHOUSE_PASSWORD, GATEHOUSE_CODE);
   try {
     return await run(client);
   } finally {

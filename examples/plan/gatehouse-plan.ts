@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Client } from '../client/client/types.gen.ts';
 import { applyPlan, makePlan } from '../client/sdk.gen.ts';
 import type { Plan, Problem } from '../client/types.gen.ts';
-import { withClient } from '../session.ts';
+import { serviceUrl, withClient } from '../session.ts';
 import { exportSet } from './export.ts';
 import { type Content, readFiles, throwIfAny } from './files.ts';
 import { planText } from './plan-text.ts';
@@ -85,8 +85,8 @@ async function run(): Promise<number> {
     options: { json: { type: 'boolean' }, prune: { type: 'string' } },
     allowPositionals: true,
   });
-  const verb = positionals.length > 1 ? positionals.shift() : 'plan';
-  const [folder = '', ...others] = positionals;
+  const verb = ['plan', 'apply', 'export'].find((each) => each === positionals[0]);
+  const [folder = '', ...others] = positionals.slice(verb ? 1 : 0);
   if (verb === 'export' && others.length === 1) {
     await withClient((client) => exportSet(client, folder, others[0] ?? ''));
     return STATUS.done;
@@ -103,10 +103,13 @@ async function run(): Promise<number> {
 function reasonOf(error: unknown): string {
   const { title, detail, cause, message, code } = error as Partial<Problem & NodeJS.ErrnoException>;
   if (title) return [title, detail].filter(Boolean).join(': ');
+  if (code?.startsWith('ERR_PARSE_ARGS')) return `${message}\n${USAGE}`;
   return cause ? `${message}: ${reasonOf(cause)}` : message || code || String(error);
 }
 
 process.exitCode = await run().catch((error) => {
-  console.error(reasonOf(error));
+  // What the service answered is no error of this process, and that it did not has a cause.
+  const isOfService = !(error instanceof Error) || error.cause !== undefined;
+  console.error(`${isOfService ? `${serviceUrl()}: ` : ''}${reasonOf(error)}`);
   return STATUS.error;
 });

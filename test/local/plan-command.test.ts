@@ -349,6 +349,7 @@ it('applies the rest later, ends at a change since the plan, and places field er
     [200, plan],
     [412, { title: 'Changed', plan: rest }],
     [400, { title: 'Invalid', fieldErrors: [invalid] }],
+    [403, { title: 'Forbidden', detail: 'Access is denied' }],
   ];
   const received: unknown[] = [];
   const server = createServer((request, response) => {
@@ -374,13 +375,16 @@ it('applies the rest later, ends at a change since the plan, and places field er
   expect((await planned([folder], url)).errors).toEqual([
     at('b.yaml:3: users.0.email: must be an e-mail address'),
   ]);
-  expect(received).toEqual([undefined, '"a"', '"b"', undefined, '"a"', undefined]);
+  expect((await planned([folder], url)).errors).toEqual([
+    `${url.GATEHOUSE_URL}: Forbidden: Access is denied`,
+  ]);
+  expect(received).toEqual([undefined, '"a"', '"b"', undefined, '"a"', undefined, undefined]);
 });
 
 it.each([
-  [['apply'], /no such file/],
+  [['apply'], /^Usage: /],
   [['destroy', '.'], /^Usage: /],
-  [['--nope', '.'], /'--nope'/],
+  [['--nope', '.'], /'--nope'.*\nUsage: /],
   [['--prune', 'user', 'examples/plan'], /names the set|--prune:1: prune.0: must be one of users/],
 ])('ends with 1 for the arguments %j', async (args, expected) => {
   const { code, errors } = await planned(args);
