@@ -2,10 +2,11 @@ import * as Accounts from './lib/accounts/account-contracts.ts';
 import * as SecondFactor from './lib/accounts/account-contracts.ts';
 import { ListAudits } from './lib/audit/audit-contracts.ts';
 import type { Contract } from './lib/contract/contract.ts';
+import * as Identities from './lib/identities/identity-contracts.ts';
+import { IssueToken } from './lib/identities/token-contract.ts';
 import * as Integrations from './lib/integrations/integration-contracts.ts';
 import * as Parameters from './lib/integrations/parameter-contracts.ts';
 import * as Credentials from './lib/modules/credential-contracts.ts';
-import { IssueModuleToken } from './lib/modules/credential-contracts.ts';
 import * as Modules from './lib/modules/module-contracts.ts';
 import { PARTITION } from './lib/operations/item-kinds.ts';
 import * as Overview from './lib/operations/overview/overview-contracts.ts';
@@ -51,6 +52,9 @@ const {
   reads,
   credentialUse,
   overview,
+  identity,
+  issuerKeys,
+  assertion,
 } = PARTITION;
 
 const strictThrottle = true;
@@ -70,6 +74,18 @@ export const routes: readonly Route[] = [
       keys: ['sign', 'pepper', 'factor'],
     },
     strictThrottle,
+  },
+  {
+    route: 'GET /api/issuers',
+    handler: 'list-issuers',
+    contract: Identities.ListIssuers,
+    permissions: {},
+  },
+  {
+    route: 'POST /api/issuers/preview',
+    handler: 'preview-log-in',
+    contract: Identities.PreviewLogIn,
+    permissions: { get: [identity, user] },
   },
   {
     route: 'GET /.well-known/jwks.json',
@@ -202,6 +218,20 @@ export const routes: readonly Route[] = [
       updateUser: USER_UPDATES.tokens,
       delete: [apiToken],
       conditionCheck: [session],
+    },
+  },
+  {
+    route: 'POST /api/account/identities',
+    handler: 'link-own-identity',
+    contract: Identities.LinkOwnIdentity,
+    permissions: {
+      batchGet: [attempts, issuerKeys],
+      put: [attempts, identity, assertion, mail, audit],
+      update: [attempts],
+      updateUser: USER_UPDATES.ownIdentity,
+      updateOutsideTransaction: [attempts],
+      conditionCheck: [session],
+      keys: ['pepper', 'factor'],
     },
   },
   {
@@ -344,7 +374,7 @@ export const routes: readonly Route[] = [
       put: [audit],
       update: [administrators, total],
       updateSession: ['deletedUser'],
-      delete: [user, login, email, apiToken],
+      delete: [user, login, email, identity, apiToken],
       conditionCheck: [user, session],
     },
   },
@@ -401,6 +431,29 @@ export const routes: readonly Route[] = [
       put: [audit],
       updateUser: USER_UPDATES.tokens,
       delete: [apiToken],
+      conditionCheck: [user, session],
+    },
+  },
+  {
+    route: 'POST /api/users/{login}/identities',
+    handler: 'link-identity',
+    contract: Identities.LinkIdentity,
+    permissions: {
+      get: [login, user],
+      put: [identity, mail, audit],
+      updateUser: USER_UPDATES.identities,
+      conditionCheck: [user, session],
+    },
+  },
+  {
+    route: 'POST /api/users/{login}/identities/delete',
+    handler: 'unlink-identity',
+    contract: Identities.UnlinkIdentity,
+    permissions: {
+      get: [login, user],
+      put: [mail, audit],
+      updateUser: USER_UPDATES.identities,
+      delete: [identity],
       conditionCheck: [user, session],
     },
   },
@@ -533,12 +586,22 @@ export const routes: readonly Route[] = [
   },
   {
     route: 'POST /api/oauth2/token',
-    handler: 'exchange-credential',
-    contract: IssueModuleToken,
+    handler: 'issue-token',
+    contract: IssueToken,
     permissions: {
       batchGet: [attempts, integration, credential, credentialUse],
       updateOutsideTransaction: [attempts, credentialUse],
       keys: ['signModule', 'pepper'],
+    },
+    withIssuers: {
+      get: [user, administrators, identity, email, publicKey],
+      batchGet: [issuerKeys, identity],
+      put: [user, login, email, identity, assertion, session, publicKey, mail, audit],
+      update: [administrators, total],
+      updateUser: USER_UPDATES.identityLogIn,
+      updateOutsideTransaction: [sequence],
+      conditionCheck: [administrators],
+      keys: ['sign'],
     },
   },
   {
@@ -672,7 +735,7 @@ export const routes: readonly Route[] = [
       update: [administrators, total, integration, parameter],
       updateUser: [...USER_UPDATES.user, ...USER_UPDATES.plan],
       updateOutsideTransaction: [reads, sequence],
-      delete: [user, login, email, integration, parameter, credential, apiToken],
+      delete: [user, login, email, identity, integration, parameter, credential, apiToken],
       conditionCheck: [user, session],
       keys: ['unseal', 'seal'],
     },
@@ -728,6 +791,8 @@ export interface Route {
   readonly handler: string;
   readonly contract: Contract;
   readonly permissions: Permissions;
+  /** What the function may do besides in an environment with identity providers. */
+  readonly withIssuers?: Permissions;
   /**
    * Gives the route its own API Gateway throttle and its function reserved concurrency. For public
    * endpoints that hash passwords or cause mail.
@@ -771,6 +836,18 @@ export interface Permissions {
     | 'seal'
     | 'unseal'
   )[];
+}
+
+/** A row as it is deployed, with or without identity providers. */
+export function deployedRow({ withIssuers = {}, ...row }: Route, hasIssuers: boolean): Route {
+  if (!hasIssuers) return row;
+  const actions = [...Object.keys(row.permissions), ...Object.keys(withIssuers)];
+  const both = (action: string) =>
+    [row.permissions, withIssuers].flatMap((each) => each[action as keyof Permissions] ?? []);
+  return {
+    ...row,
+    permissions: Object.fromEntries(actions.map((action) => [action, [...new Set(both(action))]])),
+  };
 }
 
 /**

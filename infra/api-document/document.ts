@@ -35,6 +35,7 @@ placeholders.`;
 
 const TAGS: Readonly<Record<Tag, string>> = {
   Tokens: 'Logging in, verifying tokens, and API tokens for scripts.',
+  'Single sign-on': 'Logging in with the OpenID provider of a company.',
   Sessions: 'Who is logged in where, and how to end it.',
   'Second factor': 'One-time codes of an authenticator (TOTP, RFC 6238) beside the password.',
   Account: "The caller's own account.",

@@ -24,6 +24,11 @@ export const PLACEHOLDERS = {
   series: 'no-such-series',
   /** It has passed. */
   expires: '2001-01-01T00:00:00Z',
+  /** The service may know no provider. */
+  issuer: 'https://login.example.com/company',
+  subject: 'b6d1c2f0-5a57-4d0c-9b0e-3f4c1c1f7a55',
+  assertion: 'the ID token of the provider',
+  codeVerifier: 'a-code-verifier-of-43-to-128-characters-0123',
   clientId: 'module-900000002-000000000000',
   clientSecret: 'the secret that was shown once',
   /** The user of the examples that change nothing. */
@@ -50,7 +55,8 @@ export interface Example {
    * What must exist before the request can succeed: `integration` is one with parameters, an
    * `invitee` is a user without a password; `ownSession`, `ownToken` (an API token) and `ownFactor`
    * belong to the caller, `session`, `token` and `factor` to another user. A `pendingFactor` is one
-   * of the caller that no code has confirmed. A `credential` is one of the module of an integration
+   * of the caller that no code has confirmed. An `identity` is linked with another user, an
+   * `idToken` names one that is linked with nobody. A `credential` is one of the module of an integration
    * with parameters.
    */
   readonly needs?:
@@ -66,6 +72,8 @@ export interface Example {
     | 'token'
     | 'pendingFactor'
     | 'ownFactor'
+    | 'identity'
+    | 'idToken'
     | 'factor';
   readonly path?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string>>;
@@ -196,6 +204,7 @@ const SESSION = {
   userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0',
   remembered: false,
   secondFactor: false,
+  issuer: null,
   expires: '2026-11-22T17:30:00.000Z',
   current: true,
 };
@@ -262,6 +271,31 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     body: { username: 'admin', password: 'admin', code: '', rememberMe: false },
     response: { id_token: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl' },
     headers: { Authorization: 'Bearer *' },
+  },
+  'GET /api/issuers': {
+    response: [
+      {
+        issuer: PLACEHOLDERS.issuer,
+        name: 'Company account',
+        clientId: 'gatehouse',
+        authorizationEndpoint: 'https://login.example.com/company/authorize',
+        tokenEndpoint: 'https://login.example.com/company/token',
+      },
+    ],
+  },
+  'POST /api/issuers/preview': {
+    body: {
+      issuer: PLACEHOLDERS.issuer,
+      claims: { sub: PLACEHOLDERS.subject, preferred_username: 'etienne', groups: ['admins'] },
+    },
+    response: {
+      roles: ['ROLE_ADMIN'],
+      account: null,
+      created: true,
+      login: 'etienne',
+      email: null,
+      secondFactor: false,
+    },
   },
   'GET /.well-known/jwks.json': { response: { keys: [KEY] } },
   'GET /api/health': { response: { status: 'UP' } },
@@ -485,6 +519,14 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     needs: 'ownToken',
     path: { series: PLACEHOLDERS.series },
   },
+  'POST /api/account/identities': {
+    needs: 'idToken',
+    body: {
+      assertion: PLACEHOLDERS.assertion,
+      codeVerifier: PLACEHOLDERS.codeVerifier,
+      currentPassword: PLACEHOLDERS.password,
+    },
+  },
   'POST /api/account/second-factor': {
     body: { currentPassword: PLACEHOLDERS.password },
     response: {
@@ -541,6 +583,18 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'POST /api/users/{login}/tokens/{series}/delete': {
     needs: 'token',
     path: { login: PLACEHOLDERS.login, series: PLACEHOLDERS.series },
+  },
+  'POST /api/users/{login}/identities': {
+    needs: 'user',
+    path: { login: PLACEHOLDERS.login },
+    body: { issuer: PLACEHOLDERS.issuer, subject: PLACEHOLDERS.subject },
+    headers: alert('userManagement.updated', 'etienne'),
+  },
+  'POST /api/users/{login}/identities/delete': {
+    needs: 'identity',
+    path: { login: PLACEHOLDERS.login },
+    body: { issuer: PLACEHOLDERS.issuer },
+    headers: alert('userManagement.updated', 'etienne'),
   },
   'POST /api/users/{login}/second-factor/remove': {
     needs: 'factor',

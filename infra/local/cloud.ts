@@ -63,6 +63,7 @@ async function start(options: CloudOptions, stops: AsyncDisposableStack): Promis
   stops.defer(() => server.stop(GRACE_MS));
   running.url = server.url;
   await deployRunning(running);
+  if (!options.beside) stops.defer(runEveryMinute(running));
   // Its keys are lost when this process ends, so nobody could use the table.
   if (!state.folder && options.engineUrl && !options.beside)
     stops.defer(async () => {
@@ -111,6 +112,19 @@ async function deployRunning(running: Running): Promise<void> {
   await createTable(engineUrl, deployed.table);
   options.state.record({ table: { endpoint, region, tableName: deployed.table.TableName } });
   functions.replace(functionsOf(running));
+}
+
+/** Invokes the functions of rules now and every minute. Returns what stops it. */
+function runEveryMinute({ deployed, functions, options: { onLine } }: Running): () => void {
+  const invoke = () => {
+    for (const name of deployed.everyMinute)
+      functions
+        .invoke(name, {}, randomUUID())
+        .catch((error) => onLine(readableError(String(error))));
+  };
+  invoke();
+  const timer = setInterval(invoke, 60_000);
+  return () => clearInterval(timer);
 }
 
 const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfig[] =>

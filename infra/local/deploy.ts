@@ -39,9 +39,21 @@ export function deploy(template: Template, state: State) {
     table,
     functions,
     mappings: mappingsOf(template, evaluate, (name) => nameOf(arn('lambda', `function:${name}`))),
+    everyMinute: everyMinute(deployment, nameOf),
     api: createApi(deployment, nameOf),
   };
 }
+
+/** The functions that rules invoke every minute. Nothing here waits for those of a day. */
+const everyMinute = (
+  { template, evaluate }: Deployment,
+  nameOf: (arn: string) => string | undefined,
+): string[] =>
+  template
+    .ofType('AWS::Events::Rule')
+    .filter(([, { ScheduleExpression }]) => ScheduleExpression === 'rate(1 minute)')
+    .flatMap(([, { Targets }]) => evaluate<{ Arn: string }[]>(Targets))
+    .map(({ Arn }) => nameOf(Arn) ?? '');
 
 type Deployment = ReturnType<typeof openDeployment>;
 

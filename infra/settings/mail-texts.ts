@@ -26,6 +26,8 @@ const texts = v.strictObject({
   secondFactorChanged: notice,
   codeRejected: notice,
   tokenCreated: notice,
+  identityChanged: notice,
+  rolesKept: notice,
 } satisfies Record<Occasion, unknown>);
 
 /**

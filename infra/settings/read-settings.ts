@@ -21,6 +21,8 @@ const EXAMPLE_ACCOUNT = '123456789012';
 
 /** Marks a synthesis of the local cloud. The CDK CLI passes texts only, so no `-c` can set it. */
 export const LOCAL = 'gatehouse:local';
+/** The identity providers of a synthesis of the local cloud, in place of the environment's. */
+export const LOCAL_ISSUERS = 'gatehouse:issuers';
 
 /** Reads the environment of `-c env=…`. Throws a single error that lists all violations. */
 export function readSettings(all: Readonly<Record<string, unknown>>) {
@@ -32,17 +34,18 @@ export function readSettings(all: Readonly<Record<string, unknown>>) {
       'No environment is selected: add -c env=NAME, the name of a file in environments/.',
     );
   const name = String(all.env);
+  const isLocal = all[LOCAL] === true;
   const { $schema: _, ...own } = readEnvironment(name, folder);
   const read = settingsOf(
     {
       ...own,
       ...(all.deployment !== undefined && { deployment: all.deployment }),
       ...(all.transport !== undefined && { transport: all.transport }),
+      ...(isLocal && all[LOCAL_ISSUERS] !== undefined && { issuers: all[LOCAL_ISSUERS] }),
     },
     environmentFile(name, folder),
   );
   requireName(name, read);
-  const isLocal = all[LOCAL] === true;
   if (!isExample && !isLocal) rejectPlaceholders(read);
   const settings: Settings = {
     ...(isExample && !isLocal && { account: EXAMPLE_ACCOUNT }),

@@ -4,6 +4,7 @@ import { EDGE_REGION, edge } from './edge.ts';
 import { environmentSettings, isCommercial } from './environment.ts';
 import { existing } from './existing.ts';
 import { hostNameSettings } from './host-names.ts';
+import { issuers } from './issuers.ts';
 import { keyIds, keySettings } from './keys.ts';
 import { limitSettings } from './limits.ts';
 import { console, mail } from './mail.ts';
@@ -21,6 +22,7 @@ const fields = v.strictObject({
   ...limitSettings,
   ...keySettings,
   console,
+  issuers,
   mail,
   ...hostNameSettings,
   edge,
@@ -140,6 +142,17 @@ export const settings = v.pipe(
       !keepData || corsOrigins.every((origin) => origin.startsWith('https://')),
     'With keepData, all origins must be https: whoever alters a page can use the tokens of ' +
       'its users',
+  ),
+  rule(
+    ['issuers'],
+    ({ keepData, issuers }) =>
+      !keepData ||
+      issuers.every(({ issuer, authorizationEndpoint, tokenEndpoint, keys }) =>
+        [issuer, authorizationEndpoint, tokenEndpoint, keys].every((url) =>
+          url.startsWith('https://'),
+        ),
+      ),
+    'With keepData, all URLs must be https: whoever answers for a provider can log in as anybody',
   ),
   rule(
     ['existing'],

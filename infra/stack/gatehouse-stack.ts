@@ -1,7 +1,7 @@
 import { CfnOutput, RemovalPolicies, RemovalPolicy, Tags } from 'aws-cdk-lib';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { consoleRoutes, permissionsOf, type Route, routes } from '../../routes.ts';
+import { consoleRoutes, deployedRow, permissionsOf, type Route, routes } from '../../routes.ts';
 import type { Settings } from '../settings/settings.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
 import { Alarms } from './constructs/alarms.ts';
@@ -13,6 +13,7 @@ import { EndpointFunction } from './constructs/endpoint-function.ts';
 import { awsEnvironment, EnvironmentStack } from './constructs/environment-stack.ts';
 import { type Deployment, functionLog } from './constructs/gatehouse-function.ts';
 import { GatehouseHttpApi } from './constructs/http-api.ts';
+import { IssuerKeys } from './constructs/issuer-keys.ts';
 import { Keys } from './constructs/keys.ts';
 import { AuditLog, Mail } from './constructs/mail-and-audit-log.ts';
 import { metricsOf } from './constructs/metrics.ts';
@@ -75,6 +76,7 @@ export class GatehouseStack extends EnvironmentStack {
     const verification = settings.dailyVerification
       ? new DailyVerification(this, 'DailyVerification', table, deployment)
       : undefined;
+    if (settings.issuers.length > 0) new IssuerKeys(this, 'IssuerKeys', table, deployment);
     const backup = settings.backup
       ? new Backup(this, 'Backup', { ...deployment, backup: settings.backup, table, keys })
       : undefined;
@@ -117,7 +119,9 @@ export class GatehouseStack extends EnvironmentStack {
 }
 
 /** The rows of each function, which has the permissions of the first. */
-function deployedRoutes({ console }: Settings): [Route, ...Route[]][] {
-  const rows = console ? [...routes, ...consoleRoutes] : routes;
+function deployedRoutes({ console, issuers }: Settings): [Route, ...Route[]][] {
+  const rows = (console ? [...routes, ...consoleRoutes] : routes).map((row) =>
+    deployedRow(row, issuers.length > 0),
+  );
   return [...Map.groupBy(rows, ({ handler }) => handler).values()] as [Route, ...Route[]][];
 }

@@ -79,6 +79,9 @@ export const AUDITED_ACTIONS = [
   'secondFactor.disabled',
   'secondFactor.removed',
   'recoveryCodes.replaced',
+  'identity.linked',
+  'identity.unlinked',
+  'roles.kept',
   'login.failed',
   'login.throttled',
   'login.codeRejected',
@@ -187,6 +190,8 @@ export interface Actor {
 
 export const OPERATOR_NAME = 'system';
 export const ANONYMOUS_NAME = 'anonymous';
+/** What log-ins with an identity provider change has it as its author. */
+export const PROVIDER_NAME = 'identity-provider';
 
 /** The name of a module: the client id of its credential. */
 export const moduleName = (integrationId: number, random: string): string =>
@@ -199,6 +204,7 @@ export const forgottenName = (userId: number): string => `deleted-${userId}`;
 export const SERVICE_NAMES: readonly RegExp[] = [
   new RegExp(`^${OPERATOR_NAME}$`, 'i'),
   new RegExp(`^${ANONYMOUS_NAME}$`, 'i'),
+  new RegExp(`^${PROVIDER_NAME}$`, 'i'),
   /^module-\d+-/i,
   /^deleted-\d+$/i,
 ];
@@ -236,6 +242,14 @@ export const operator = (command: 'first-admin' | 'import' | 'person'): Actor =>
 export const anonymous = (source: string | undefined): Actor => ({
   id: 0,
   login: ANONYMOUS_NAME,
+  source,
+  session: undefined,
+});
+
+/** The actor of what a log-in with an identity provider changes besides starting a session. */
+export const provider = (source: string): Actor => ({
+  id: 0,
+  login: PROVIDER_NAME,
   source,
   session: undefined,
 });

@@ -56,6 +56,12 @@ function isValid(stored: Stored): stored is Stored & { readonly user: User } {
     : session !== undefined && isLive(session, user, Date.now());
 }
 
+/** What decides on the access: a second factor of an identity provider is one of the session. */
+const accessOf = ({ user, session }: Stored & { readonly user: User }): AccessState => ({
+  authorities: user.authorities,
+  secondFactor: user.secondFactor ?? (session?.issuer !== undefined && session.secondFactor),
+});
+
 /**
  * Reads the user and the session of a caller in one call. The user says whether an API token has
  * ended; its item was read when it was verified. A session that seems to have ended is
@@ -163,7 +169,7 @@ export function authorize(
     const stored = await readOnce();
     if (!isValid(stored)) refuse();
     requireScope();
-    requireNoDenial(stored.user);
+    requireNoDenial(accessOf(stored));
     return stored.user;
   };
   const loadUser = (): Promise<User> => {
@@ -178,7 +184,7 @@ export function authorize(
     async isAdministrator() {
       const stored = await readOnce();
       const asAdministrator = { ...required, access: ADMINISTRATORS };
-      return isValid(stored) && denialReason(stored.user, asAdministrator) === undefined;
+      return isValid(stored) && denialReason(accessOf(stored), asAdministrator) === undefined;
     },
     async requireAuthorized() {
       // A log-out ends sessions only, also those that have ended.

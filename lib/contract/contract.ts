@@ -28,6 +28,7 @@ export type Access =
 /** The group of an endpoint in the API document. */
 export type Tag =
   | 'Tokens'
+  | 'Single sign-on'
   | 'Sessions'
   | 'Second factor'
   | 'Account'

@@ -5,6 +5,9 @@ import type { Response } from './response.ts';
 const OAUTH_ERRORS: Partial<Record<FailureCode, string>> = {
   'invalid-client': 'invalid_client',
   'unsupported-grant': 'unsupported_grant_type',
+  'invalid-grant': 'invalid_grant',
+  'unknown-identity': 'invalid_grant',
+  'provider-without-factor': 'invalid_grant',
   'too-many-attempts': 'temporarily_unavailable',
   unavailable: 'temporarily_unavailable',
   unexpected: 'server_error',

@@ -57,7 +57,29 @@ const PROBLEMS = {
     status: 400,
     message: 'error.http.400',
     title: 'Unsupported grant type',
-    detail: 'grant_type must be client_credentials',
+    detail: 'grant_type must be client_credentials or urn:ietf:params:oauth:grant-type:jwt-bearer',
+  },
+  'invalid-grant': {
+    status: 400,
+    message: 'error.invalidgrant',
+    title: 'Invalid grant',
+    detail:
+      'The token of the identity provider is invalid, was used or was issued more than five ' +
+      'minutes ago, or the account must not be used: log in at the provider again',
+  },
+  'unknown-identity': {
+    status: 400,
+    message: 'error.unknownidentity',
+    title: 'Unknown identity',
+    detail: 'The provider knows you, but no account is linked with that identity',
+  },
+  'provider-without-factor': {
+    status: 400,
+    message: 'error.providerwithoutfactor',
+    title: 'Second factor required',
+    detail:
+      'The account has a second factor, and the provider does not say that you used one: log in ' +
+      'with the password and a code, or turn the second factor off',
   },
   'code-required': {
     status: 401,
@@ -215,6 +237,14 @@ const PROBLEMS = {
     title: 'The user cannot be invited',
     detail:
       'Only an activated user without a password, whose address mail can reach, can be invited',
+  },
+  'identity-taken': {
+    status: 409,
+    message: 'error.identitytaken',
+    title: 'Identity taken',
+    detail:
+      'The identity is linked with another account, or the account with another identity of ' +
+      'this provider',
   },
   'unknown-key': {
     status: 400,

@@ -19,6 +19,8 @@ export const MAILS_PER_WINDOW: Readonly<Record<Occasion, number>> = {
   secondFactorChanged: 20,
   codeRejected: 20,
   tokenCreated: 20,
+  identityChanged: 20,
+  rolesKept: 5,
 };
 /** The same while the address of the account is unproven. */
 const TO_UNPROVEN_MAX = 3;

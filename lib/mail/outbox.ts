@@ -24,6 +24,8 @@ export const OCCASIONS = [
   'secondFactorChanged',
   'codeRejected',
   'tokenCreated',
+  'identityChanged',
+  'rolesKept',
 ] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 export type NoticeOccasion = Exclude<Occasion, 'reset' | 'invitation' | 'emailConfirmation'>;

@@ -17,7 +17,7 @@ import {
   isSecretOf,
   keysOfCredential,
 } from './credential.ts';
-import type { TokenRequest } from './credential-contracts.ts';
+import type { ClientCredentials } from './credential-contracts.ts';
 
 interface Services {
   readonly table: Table;
@@ -76,8 +76,8 @@ interface ExchangedCredential {
 }
 
 /**
- * Exchanges the credential of a module for a token. Fails with unsupported-grant, with malformed if
- * the client authenticates itself in two ways, with invalid-client, with too-many-attempts instead
+ * Exchanges the credential of a module for a token. Fails with malformed if the client
+ * authenticates itself in two ways, with invalid-client, with too-many-attempts instead
  * once a source has sent too many that were rejected, and with unavailable. A valid credential
  * is accepted from any source.
  */
@@ -85,9 +85,8 @@ export async function exchangeCredential(
   { table, throttle, issue }: Services,
   source: Source,
   authorization: string | undefined,
-  request: TokenRequest,
+  request: ClientCredentials,
 ): Promise<ExchangedCredential> {
-  if (request.grant_type !== 'client_credentials') throw new Failure('unsupported-grant');
   const { clientId, secret } = credentialsOf(authorization, request);
   const integrationId = integrationOfClient(clientId);
   // An unknown client id reads keys that no item has, so that every rejection takes equally long.
@@ -109,7 +108,7 @@ export async function exchangeCredential(
 /** The client id and the secret, in the form or by the Basic scheme (RFC 6749, 2.3.1). */
 function credentialsOf(
   authorization: string | undefined,
-  { client_id: id, client_secret: inForm }: TokenRequest,
+  { client_id: id, client_secret: inForm }: ClientCredentials,
 ): { clientId: string; secret: string } {
   if (authorization === undefined || !/^Basic\b/i.test(authorization)) {
     if (id === undefined || inForm === undefined) throw new Failure('invalid-client');

@@ -1,5 +1,7 @@
 import { auditItem } from '../audit/audit-entry.ts';
 import { changeCountItem } from '../authorization/account-limits.ts';
+import { assertionItem } from '../identities/assertion.ts';
+import { issuerKeysItem } from '../identities/issuer-keys.ts';
 import {
   credentialItem,
   integrationItem,
@@ -34,6 +36,7 @@ const DECLARATIONS = {
   user: users.userItem,
   login: users.loginItem,
   email: users.emailItem,
+  identity: users.identityItem,
   administrators: users.rosterItem,
   integration: integrationItem,
   parameter: parameterItem,
@@ -58,6 +61,8 @@ const DECLARATIONS = {
   rejection: rejectionItem,
   source: sourceItem,
   credentialUse: credentialUseItem,
+  issuerKeys: issuerKeysItem,
+  assertion: assertionItem,
   importedUser: importedUserItem,
   importedIntegration: importedIntegrationItem,
   audit: auditItem,

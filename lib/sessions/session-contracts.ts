@@ -21,6 +21,7 @@ const sessions = v.array(
     userAgent: v.string(),
     remembered: v.boolean(),
     secondFactor: v.boolean(),
+    issuer: v.nullable(v.string()),
     expires: instant,
     current: v.boolean(),
   }),

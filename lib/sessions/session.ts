@@ -21,7 +21,7 @@ const newSeries = (now: number): string =>
 export function newSession(
   user: User,
   { address, userAgent = '' }: Source,
-  { remembered, secondFactor }: Pick<Session, 'remembered' | 'secondFactor'>,
+  proof: Pick<Session, 'remembered' | 'secondFactor' | 'issuer'>,
   lifetime: number,
   now: number,
 ): Session {
@@ -31,8 +31,7 @@ export function newSession(
     expires: Math.floor(now / 1000) + lifetime,
     ipAddress: address,
     userAgent: harmless(userAgent),
-    remembered,
-    secondFactor,
+    ...proof,
     ...sessionCounts(user),
   };
 }
@@ -45,6 +44,7 @@ export const sessionView = (session: Session, currentSeries: string) => ({
   userAgent: session.userAgent,
   remembered: session.remembered,
   secondFactor: session.secondFactor,
+  issuer: session.issuer ?? null,
   expires: new Date(session.expires * 1000).toISOString(),
   current: session.jti === currentSeries,
 });

@@ -24,8 +24,10 @@ export interface Session extends SessionCounts {
   readonly userAgent: string;
   /** Whether the log-in asked for the longer lifetime. */
   readonly remembered: boolean;
-  /** Whether the log-in had a code. */
+  /** Whether the log-in had a code, or the identity provider required a second factor. */
   readonly secondFactor: boolean;
+  /** The identity provider with which it began; undefined after one with a password. */
+  readonly issuer?: string | undefined;
   /** The user as of the deletion, after which the session can still read. */
   readonly deletedUser?: AccessState | undefined;
 }
@@ -66,12 +68,13 @@ export const sessionItem: ItemDeclaration = {
       userAgent: text,
       remembered: v.boolean(),
       secondFactor: v.boolean(),
+      issuer: v.optional(text),
       passwordChanges: count,
       sessionEndings: count,
       deletedUser: v.optional(v.object({ authorities: v.array(text), secondFactor: v.boolean() })),
       expires: count,
     }),
-  personal: ['startedAt', 'ipAddress', 'userAgent', 'remembered', 'expires'],
+  personal: ['startedAt', 'ipAddress', 'userAgent', 'remembered', 'issuer', 'expires'],
   onForget: 'delete',
   onRestore: 'delete',
 };
@@ -149,13 +152,13 @@ export function sessionKept(caller: Caller, user: User, raised: keyof SessionCou
 export const OUTLIVING_SESSIONS_MAX = 50;
 
 /** The write that lets a session read on after the deletion of its user. */
-export const sessionOutlives = (user: User, { jti }: Session): Write =>
+export const sessionOutlives = (user: User, { jti, issuer, secondFactor }: Session): Write =>
   set(
     sessionKey({ id: user.id, jti }),
     {
       deletedUser: {
         authorities: user.authorities,
-        secondFactor: user.secondFactor !== undefined,
+        secondFactor: user.secondFactor !== undefined || (issuer !== undefined && secondFactor),
       },
     },
     EXISTS,

@@ -37,6 +37,7 @@ export const userItem: ItemDeclaration = {
       invitedAt: v.optional(text),
       managedBy: v.optional(text),
       emailUnproven: v.optional(v.literal(true)),
+      identities: v.optional(v.array(v.object({ issuer: text, subject: text }))),
       secondFactor: v.optional(secondFactor()),
       pendingFactor: v.optional(v.object({ nonce: text, session: text, expires: count })),
       factorChanges: v.optional(count),
@@ -63,6 +64,19 @@ export const emailItem: ItemDeclaration = {
   pk: 'EMAIL#<e-mail key>',
   sk: 'GUARD',
   name: 'uniqueness guard of an address',
+  attributes: () => v.object({ id }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};
+
+export const identityGuardKey = (issuer: string, subject: string): Key => ({
+  pk: `IDENTITY#${issuer}#${subject}`,
+  sk: 'GUARD',
+});
+export const identityItem: ItemDeclaration = {
+  pk: 'IDENTITY#<issuer>#<subject>',
+  sk: 'GUARD',
+  name: 'uniqueness guard of an identity',
   attributes: () => v.object({ id }),
   onForget: 'keep',
   onRestore: 'keep',

@@ -161,4 +161,5 @@ export const userForAdministrators = v.strictObject({
   invitedUntil: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
   tokensExpire: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
   managedBy: v.optional(v.string()),
+  identities: v.optional(v.array(v.strictObject({ issuer: v.string(), subject: v.string() }))),
 });

@@ -21,8 +21,14 @@ import {
   type Write,
 } from '../table/write.ts';
 import { allSessionsEnded, apiTokenKey, type Session, sessionOutlives } from './session-item.ts';
-import { AUDITED_USER_FIELDS, EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
-import { emailGuardKey, loginGuardKey, rosterKey } from './user-items.ts';
+import {
+  AUDITED_USER_FIELDS,
+  EDITABLE_USER_FIELDS,
+  type Identity,
+  newRandomText,
+  type User,
+} from './user.ts';
+import { emailGuardKey, identityGuardKey, loginGuardKey, rosterKey } from './user-items.ts';
 
 /** Converts a table item to a user. */
 export function userOf(item: Item): User {
@@ -96,8 +102,13 @@ const isSameEmail = (one: string, other: string): boolean => emailKey(one) === e
 /** The checks that no other account has the address that a user has requested. */
 export const emailIsFree = (user: User, email: string): Write[] =>
   isSameEmail(user.email, email) ? [] : [check(guardKeyOf(email), isAbsent('email-taken'))];
+/** The write that makes an identity one user's only. Fails with identity-taken. */
+export const claimIdentity = ({ issuer, subject }: Identity, userId: number): Write =>
+  claim(identityGuardKey(issuer, subject), { id: userId }, 'identity-taken');
 /* The guards are the user's while its version is as it was read. */
 const releaseLogin = ({ login }: User) => remove(loginGuardKey(login));
+export const releaseIdentity = ({ issuer, subject }: Identity) =>
+  remove(identityGuardKey(issuer, subject));
 const releaseEmail = ({ email }: User) => remove(guardKeyOf(email));
 
 /*
@@ -114,6 +125,7 @@ export function creation(user: User): Write[] {
   return [
     claimLogin(user),
     claimEmail(user),
+    ...(user.identities ?? []).map((identity) => claimIdentity(identity, user.id)),
     ...membership(undefined, user),
     claim(entityKey('USER', user.id), { ...user }, 'retry'),
     changeTotal('USER', 1),
@@ -129,7 +141,14 @@ export function creation(user: User): Write[] {
 export function modification(
   before: User,
   after: User,
-  { voidsResetKeys }: { voidsResetKeys: boolean },
+  {
+    voidsResetKeys,
+    alsoSet = {},
+  }: {
+    voidsResetKeys: boolean;
+    /** Other attributes: DynamoDB rejects a second action on the user. */
+    alsoSet?: Partial<User>;
+  },
 ): Write[] {
   const hasNewEmail = !isSameEmail(before.email, after.email);
   const renamed = before.login !== after.login;
@@ -152,6 +171,7 @@ export function modification(
         ...(before.invitedAt !== after.invitedAt && pick(after, ['invitedAt'])),
         ...(before.managedBy !== after.managedBy && pick(after, ['managedBy'])),
         ...(isDeactivated && allSessionsEnded(before)),
+        ...alsoSet,
       },
       attributesAre({ version, ...(isDeactivated && { sessionEndings }) }),
     ),
@@ -164,7 +184,7 @@ export function modification(
  */
 export function deletion(user: User, outliving: readonly Session[]): Write[] {
   const { version, secondFactor, passwordChanges, sessionEndings } = user;
-  const { latestSession, tokens = [] } = user;
+  const { latestSession, tokens = [], identities = [] } = user;
   return [
     ...membership(user, undefined),
     releaseLogin(user),
@@ -181,6 +201,7 @@ export function deletion(user: User, outliving: readonly Session[]): Write[] {
         tokens: user.tokens,
       }),
     ),
+    ...identities.map(releaseIdentity),
     changeTotal('USER', -1),
     ...tokens.map(({ series }) => remove(apiTokenKey(series))),
     ...outliving.map((session) => sessionOutlives(user, session)),

@@ -66,6 +66,8 @@ export interface User {
   readonly managedBy?: string | undefined;
   /** When the user was last invited to set a password, which removes it. ISO 8601, UTC. */
   readonly invitedAt?: string | undefined;
+  /** With what the user can log in at identity providers; absent means with none. */
+  readonly identities?: readonly Identity[] | undefined;
   readonly secondFactor?: SecondFactor | undefined;
   readonly pendingFactor?: PendingFactor | undefined;
   /**
@@ -78,6 +80,12 @@ export interface User {
    * milliseconds since 1970.
    */
   readonly admittedAt?: number | undefined;
+}
+
+/** A person as an identity provider knows them: the claims `iss` and `sub` of its ID tokens. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
 }
 
 export interface ListedToken {
@@ -102,6 +110,7 @@ type InternalField =
   | 'tokens'
   | 'managedBy'
   | 'invitedAt'
+  | 'identities'
   | 'secondFactor'
   | 'pendingFactor'
   | 'factorChanges'
@@ -196,4 +205,5 @@ export const administratorView = (
   ...standingOf(user, Date.now()),
   tokensExpire: tokensExpire(user, Date.now()),
   ...(user.managedBy !== undefined && { managedBy: user.managedBy }),
+  ...(user.identities && { identities: user.identities }),
 });

@@ -16,6 +16,7 @@ import { type Route, routes } from '../../routes.ts';
 import { methodAndPath } from '../support/instance/api-document.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { decode } from '../support/instance/mint.ts';
+import { logInForm, testProvider } from '../support/instance/provider.ts';
 import { RELEASE } from '../support/instance/run-variables.ts';
 import { openSetup } from '../support/instance/setup.ts';
 
@@ -88,6 +89,7 @@ async function send(token: string, route: string, { needs, path, query, body }: 
     series: await seriesFor(needs),
     code: await codeFor(needs),
     ...credential,
+    ...idToken(needs),
   };
   const [method, pathname] = methodAndPath(route, fillExample(path, values));
   const received = await gatehouse.call(method, pathname + queryOf(query), {
@@ -127,7 +129,15 @@ const REAL = {
   foreignEmail: 'etienne@example.com',
   newEmail: 'etienne@example.com',
   password: 'admin',
+  issuer: testProvider().issuer.issuer,
 };
+
+/** An ID token that names an identity of the caller. */
+function idToken(needs: Example['needs']) {
+  if (needs !== 'idToken') return {};
+  const { assertion, code_verifier: codeVerifier } = logInForm(testProvider(), { sub: 'admin' });
+  return { assertion, codeVerifier };
+}
 
 /** The key that was mailed, if the body has the placeholder of one. */
 async function keyOf(body: unknown, needs: Example['needs']): Promise<string> {
@@ -159,7 +169,7 @@ async function seriesFor(needs: Example['needs']): Promise<string> {
 function lasting(value: unknown): unknown {
   const volatile = 'time kid x y token id_token access_token clientId clientSecret lastSeen series'
     .concat(
-      ' digest ipAddress source userAgent expires invitedUntil counts days administrators latest countedAt credentialsExpire current secret uri',
+      ' digest ipAddress source userAgent expires invitedUntil counts days administrators latest countedAt credentialsExpire current secret uri issuer authorizationEndpoint tokenEndpoint',
     )
     .split(' ');
   const isVolatile = (name: string) => name.endsWith('Date') || volatile.includes(name);

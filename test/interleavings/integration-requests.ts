@@ -137,7 +137,7 @@ const credentials: readonly Request[] = [
   act(ada, 'lists the credentials', 'list-credentials', (table, caller) =>
     listCredentials(table, caller, gate.id),
   ),
-  publicRequest('the module exchanges its credential', 'exchange-credential', (table) =>
+  publicRequest('the module exchanges its credential', 'issue-token', (table) =>
     exchangeCredential(
       {
         table,

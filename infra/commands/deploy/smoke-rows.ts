@@ -133,6 +133,11 @@ export const account = (link: string | undefined): readonly Row[] => [
   TOKEN,
   'GET /api/users/{login}/tokens',
   'POST /api/users/{login}/tokens/{series}/delete',
+  // The environment may have no identity provider, and none knows the marked user.
+  ['POST /api/account/identities', { status: 400 }],
+  ['POST /api/issuers/preview', { status: 400 }],
+  ['POST /api/users/{login}/identities', { status: 400 }],
+  ['POST /api/users/{login}/identities/delete', { status: 404 }],
   // Files that change nothing.
   ['POST /api/plan', { body: { set: NAME, users: [] } }],
   'POST /api/apply',

@@ -9,6 +9,7 @@ import {
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
+import { issuersVariable } from '../../settings/issuers.ts';
 import { type Deployment, GatehouseFunction, nameByContent } from './gatehouse-function.ts';
 
 /**
@@ -21,6 +22,15 @@ export const CANARY_ROUTES: readonly Route['route'][] = [
   'GET /api/users',
   'PUT /api/users',
   'POST /api/oauth2/token',
+];
+
+/** The routes whose functions know the identity providers. */
+const ISSUER_ROUTES: readonly Route['route'][] = [
+  'POST /api/oauth2/token',
+  'GET /api/issuers',
+  'POST /api/issuers/preview',
+  'POST /api/account/identities',
+  'POST /api/users/{login}/identities',
 ];
 
 /**
@@ -48,6 +58,7 @@ export class EndpointFunction extends GatehouseFunction {
     const { deletionEndsSessions, confirmEmailChanges, passwords, secondFactor } = settings;
     const createsTokens = contract.failures?.includes('too-many-tokens');
     const setsPassword = contract.failures?.includes('common-password');
+    const knowsIssuers = settings.issuers.length > 0 && ISSUER_ROUTES.includes(route);
     const isPublic = contract.access === 'public';
     const hashesPasswords = permissions.keys?.includes('pepper') === true;
     const hasVersions = CANARY_ROUTES.includes(route);
@@ -81,6 +92,7 @@ export class EndpointFunction extends GatehouseFunction {
           API_TOKEN_DAYS_MAX: String(settings.tokens.daysMaximum),
           API_TOKENS_MAX: String(settings.tokens.perUser),
         }),
+        ...(knowsIssuers && { ISSUERS: issuersVariable(settings.issuers) }),
         FAILURES_PER_SOURCE: String(failuresPerSource),
         // The origins that may send public requests; requests of other sites are rejected.
         ...(isPublic && corsOrigins.length > 0 && { CORS_ORIGINS: corsOrigins.join(',') }),

@@ -7,8 +7,8 @@ export type FindingKind =
   | 'damaged-item'
   | 'wrong-id'
   | 'wrong-signing-key'
-  | `${'login' | 'email'}-guard-${'missing' | 'wrong' | 'orphan'}`
-  | `${'login' | 'email'}-shared`
+  | `${'login' | 'email' | 'identity'}-guard-${'missing' | 'wrong' | 'orphan'}`
+  | `${'login' | 'email' | 'identity'}-shared`
   | 'not-on-roster'
   | 'wrongly-on-roster'
   | 'nobody-administers'

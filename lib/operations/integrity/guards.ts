@@ -12,7 +12,7 @@ import {
   versionIs,
   type Write,
 } from '../../table/write.ts';
-import { emailGuardKey, loginGuardKey } from '../../users/user-items.ts';
+import { emailGuardKey, identityGuardKey, loginGuardKey } from '../../users/user-items.ts';
 import { PARTITION } from '../item-kinds.ts';
 import { findDefect } from './find-defect.ts';
 import { type Finding, keyLabel } from './finding.ts';
@@ -23,18 +23,25 @@ const UNIQUE = {
   login: {
     article: 'a',
     noun: 'login',
-    guardKey: ({ login }: VerifiedUser) => loginGuardKey(login),
+    guardKeys: ({ login }: VerifiedUser) => [loginGuardKey(login)],
   },
   email: {
     article: 'an',
     noun: 'e-mail address',
-    guardKey: (user: VerifiedUser) => emailGuardKey(emailKey(user.email)),
+    guardKeys: (user: VerifiedUser) => [emailGuardKey(emailKey(user.email))],
+  },
+  identity: {
+    article: 'an',
+    noun: 'identity',
+    guardKeys: ({ identities = [] }: VerifiedUser) =>
+      identities.map(({ issuer, subject }) => identityGuardKey(issuer, subject)),
   },
 } as const;
 type Unique = keyof typeof UNIQUE;
 
 /**
- * Verifies that logins and e-mail addresses of users correspond one to one to uniqueness guards.
+ * Verifies that logins, e-mail addresses and identities of users correspond one to one to uniqueness
+ * guards.
  */
 export async function verifyGuards(table: TableScanner, seen: Survey): Promise<Finding[]> {
   const findings: Finding[] = [];
@@ -62,17 +69,21 @@ function mismatchedGuards({
     return known.holders;
   };
   for (const user of users.values()) {
-    for (const unique of ['login', 'email'] as const) {
-      const { pk } = UNIQUE[unique].guardKey(user);
-      if (guards.get(pk) === user.id) matched.add(pk);
-      else candidate(unique, pk).add(user.id);
+    for (const unique of Object.keys(UNIQUE) as Unique[]) {
+      for (const { pk } of UNIQUE[unique].guardKeys(user)) {
+        if (guards.get(pk) === user.id) matched.add(pk);
+        else candidate(unique, pk).add(user.id);
+      }
     }
   }
   for (const pk of guards.keys()) {
-    if (!matched.has(pk)) candidate(pk.startsWith(PARTITION.login) ? 'login' : 'email', pk);
+    if (!matched.has(pk)) candidate(guardedBy(pk), pk);
   }
   return candidates;
 }
+
+const guardedBy = (pk: string): Unique =>
+  (Object.keys(UNIQUE) as Unique[]).find((unique) => pk.startsWith(PARTITION[unique])) as Unique;
 
 /** A guard, the user that it names and the users that should hold it, read in one transaction. */
 interface GuardSnapshot {
@@ -104,13 +115,13 @@ async function readGuardSnapshot(
 }
 
 function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Finding[] {
-  const { article, noun, guardKey } = UNIQUE[unique];
+  const { article, noun, guardKeys } = UNIQUE[unique];
   const intact = [...users.values()].filter(
     (item) => item !== undefined && !findDefect(item),
   ) as Item[];
   const [holder, ...others] = intact
     .map(verifiedUserOf)
-    .filter((user) => guardKey(user).pk === key.pk);
+    .filter((user) => guardKeys(user).some(({ pk }) => pk === key.pk));
   const found = (kind: Finding['kind'], message: string, remedy: Finding['remedy']): Finding[] => [
     { kind, keys: [key, ...(holder ? [entityKey('USER', holder.id)] : [])], message, remedy },
   ];

@@ -23,7 +23,7 @@ import { findDefect } from './find-defect.ts';
 /** The part of a user that the verification reads. */
 export type VerifiedUser = Pick<
   User,
-  'id' | 'login' | 'email' | 'activated' | 'authorities' | 'version'
+  'id' | 'login' | 'email' | 'identities' | 'activated' | 'authorities' | 'version'
 >;
 
 /**
@@ -191,8 +191,9 @@ function noteParameter({ parameters }: Seen, item: Item): void {
 
 /** The verified part of a user item that has no defect. */
 export function verifiedUserOf(item: Item): VerifiedUser {
-  const { id, login, email, activated, authorities, version } = item as unknown as VerifiedUser;
-  return { id, login, email, activated, authorities, version };
+  const { id, login, email, identities, ...user } = item as unknown as VerifiedUser;
+  const { activated, authorities, version } = user;
+  return { id, login, email, identities, activated, authorities, version };
 }
 
 /** The user ids on the roster. */

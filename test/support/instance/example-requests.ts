@@ -16,6 +16,7 @@ import { type Route, routes } from '../../../routes.ts';
 import { methodAndPath } from './api-document.ts';
 import type { Received, Sent } from './launch.ts';
 import { decode } from './mint.ts';
+import { logInForm, testProvider } from './provider.ts';
 import type { Setup } from './setup.ts';
 
 /*
@@ -133,6 +134,15 @@ function requestTo({ route, contract, permissions }: Route, variant: Variant): E
 const fillQuery = (query: Example['query'] = {}, { integrationId = 0 }: ExampleValues) =>
   query['integrationId.equals'] ? `?integrationId.equals=${integrationId}` : '';
 
+const OF_OTHERS: readonly string[] = [
+  'user',
+  'invitee',
+  'session',
+  'token',
+  'factor',
+  'identity',
+] satisfies Example['needs'][];
+
 /** Makes what an example needs. Returns the values of its placeholders. */
 async function valuesOf(
   setup: Setup,
@@ -157,11 +167,18 @@ async function valuesOf(
     expires: new Date(Date.now() + 86_400_000).toISOString(),
     foreignEmail: caller.email,
     shownLogin: fresh,
+    issuer: testProvider().issuer.issuer,
+    subject: fresh,
   };
-  if (needs && ['user', 'invitee', 'session', 'token', 'factor'].includes(needs)) {
+  if (needs === 'idToken') {
+    const { assertion, code_verifier: codeVerifier } = logInForm(testProvider(), { sub: fresh });
+    return { ...values, assertion, codeVerifier };
+  }
+  if (needs && OF_OTHERS.includes(needs)) {
     const { user } = await setup.account({
       authorities: ['ROLE_USER'],
       ...(needs === 'invitee' && { passwordHash: undefined }),
+      ...(needs === 'identity' && { identities: [{ issuer: values.issuer, subject: fresh }] }),
     });
     const { id: userId, login, email: shownEmail } = user;
     if (needs === 'factor') await setup.secondFactor(user);

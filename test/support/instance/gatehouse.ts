@@ -1,5 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
+import { issuerKeysKey } from '../../../lib/identities/issuer-keys.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { claim } from '../../../lib/table/write.ts';
 import type { User } from '../../../lib/users/user.ts';
@@ -9,6 +11,7 @@ import { recordUnused } from '../stack/unused-permissions.ts';
 import { type Items, itemsOf, restoreItems } from './items.ts';
 import { type Gatehouse, type LaunchOptions, launch, type Received } from './launch.ts';
 import { makeTokens } from './mint.ts';
+import { testProvider } from './provider.ts';
 import { RELEASE } from './run-variables.ts';
 import { openSetup, type Setup } from './setup.ts';
 
@@ -58,6 +61,9 @@ async function share(): Promise<Shared> {
   // Published before any test, so that no function encounters the minting key as an unknown one.
   const { pk, sk, jwk } = tokens.publicKey;
   await commit(instance.table, [claim({ pk, sk }, { jwk }, 'retry')]);
+  // The function that fetches them runs at the start.
+  const keys = issuerKeysKey(testProvider().issuer.issuer);
+  while (!(await instance.table.get(keys))) await setTimeout(20);
   const start = [...(await itemsOf(instance.cloud))].filter(
     ([, { pk }]) => !pk.startsWith('ATTEMPTS#'),
   );

@@ -2,14 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { LOCAL_ISSUERS } from '../../../infra/settings/read-settings.ts';
 import { synthesizeLocal } from '../../../infra/stack/synthesize-app.ts';
 import { copyRepository } from '../commands/run-command.ts';
+import type { Provider } from '../instance/provider.ts';
 import { buildRelease } from '../release/release.ts';
+import { startProvider } from './start-provider.ts';
 import { neverUsed } from './unused-permissions.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     assembly: string;
+    provider: Provider;
     /** A copy of the source, for processes that read settings. */
     repository: string;
   }
@@ -19,7 +23,13 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const assembly = join(folder, 'assembly');
-  await synthesizeLocal(assembly, { checked: false, example: true });
+  const { stop, ...provider } = await startProvider();
+  project.provide('provider', provider);
+  await synthesizeLocal(assembly, {
+    checked: false,
+    example: true,
+    [LOCAL_ISSUERS]: [provider.issuer],
+  });
   if (project.name === 'stack') buildRelease();
   project.provide('assembly', assembly);
   const repository = join(folder, 'repository');
@@ -28,6 +38,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   return async () => {
     const unused =
       project.name === 'stack' && (await isWholeSuite(project)) ? neverUsed(assembly) : [];
+    stop();
     rmSync(folder, { recursive: true, force: true });
     if (unused.length > 0)
       throw new Error(`No test used these permissions:\n  ${unused.join('\n  ')}`);

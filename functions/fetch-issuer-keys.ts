@@ -1,0 +1,9 @@
+import { openIssuers } from '../lib/identities/issuer.ts';
+import { refreshKeys } from '../lib/identities/issuer-keys.ts';
+import { openTable } from '../lib/table/open-table.ts';
+
+const table = openTable();
+const issuers = openIssuers();
+
+/** Runs every minute in environments with issuers. Throws when keys are missing or an hour old. */
+export const handler = (): Promise<void> => refreshKeys(table, issuers);

@@ -1,0 +1,30 @@
+import { Duration } from 'aws-cdk-lib';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as Target } from 'aws-cdk-lib/aws-events-targets';
+import { Construct } from 'constructs';
+import { PARTITION } from '../../../lib/operations/item-kinds.ts';
+import { issuersVariable } from '../../settings/issuers.ts';
+import type { AdministrationTable } from './administration-table.ts';
+import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
+
+/** Stores the keys of identity providers, the only part of the stack that calls outwards. */
+export class IssuerKeys extends Construct {
+  constructor(scope: Construct, id: string, table: AdministrationTable, deployment: Deployment) {
+    super(scope, id);
+    const fetcher = new GatehouseFunction(this, 'Function', deployment, {
+      file: 'fetch-issuer-keys',
+      log: 'fetch-issuer-keys',
+      description: 'fetches the keys of identity providers every minute',
+      memorySize: 256,
+      timeout: Duration.seconds(20),
+      // The next one is a minute away.
+      retryAttempts: 0,
+      variables: { ISSUERS: issuersVariable(deployment.settings.issuers) },
+    });
+    table.grantTo(fetcher, { get: [PARTITION.issuerKeys], put: [PARTITION.issuerKeys] });
+    new Rule(this, 'EveryMinute', {
+      schedule: Schedule.rate(Duration.minutes(1)),
+      targets: [new Target(fetcher)],
+    });
+  }
+}

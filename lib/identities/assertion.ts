@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
+import { verifyJwtSync } from 'aws-jwt-verify/jwt-verifier';
+import * as v from 'valibot';
+import { Failure } from '../contract/failure.ts';
+import { count, type ItemDeclaration } from '../table/item-kind.ts';
+import type { Key } from '../table/keys.ts';
+import { claim, type Write } from '../table/write.ts';
+import { CLOCK_SKEW_SECONDS } from '../tokens/token.ts';
+import type { IssuerKey } from './issuer-keys.ts';
+
+/* Tokens of other issuers that are exchanged for tokens of this service (RFC 7523). */
+
+export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** What a token states that has not been verified: good enough to read what verifies it. */
+export interface Unverified {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly used: Key;
+}
+
+/** Of a token; those with hundreds of groups have 8 KB. */
+const LENGTH_MAX = 16_384;
+/** Only a token that was issued for this request is expected (RFC 7523, 3: `iat`). */
+const AGE_SECONDS_MAX = 5 * 60;
+
+/** OpenID Connect Core 1.0, section 2: at most 255 ASCII characters. */
+const SUBJECT = /^[\x20-\x7e]{1,255}$/;
+
+/** Tokens of which each can be exchanged once: by what is signed, which nobody else can vary. */
+const usedKey = (token: string): Key => {
+  const signed = token.slice(0, token.lastIndexOf('.'));
+  return { pk: `ASSERTION#${createHash('sha256').update(signed).digest('hex')}`, sk: 'USED' };
+};
+export const assertionItem: ItemDeclaration = {
+  pk: 'ASSERTION#<SHA-256>',
+  sk: 'USED',
+  name: 'token of another issuer that was exchanged',
+  attributes: () => v.object({ expires: count }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};
+
+/** The write that uses up a token. Fails with invalid-grant if it was used. */
+export const assertionUsed = ({ used }: Unverified, now: number): Write => {
+  const expires = Math.ceil(now / 1000) + AGE_SECONDS_MAX + 2 * CLOCK_SKEW_SECONDS;
+  return claim(used, { expires }, 'invalid-grant');
+};
+
+/** Reads a token without verifying it. Fails with invalid-grant. */
+export function readAssertion(token: string): Unverified {
+  try {
+    if (token.length > LENGTH_MAX) throw new Error('The token is too long');
+    const { iss, sub } = decomposeUnverifiedJwt(token).payload;
+    if (!iss || !sub || !SUBJECT.test(sub)) throw new Error('The token has no issuer or subject');
+    return { issuer: iss, subject: sub, used: usedKey(token) };
+  } catch (cause) {
+    throw new Failure('invalid-grant', { cause });
+  }
+}
+
+/** What a token must have been issued by and for. */
+export interface Expected {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly algorithms: readonly string[];
+  /** What else the claims must satisfy; throws or returns false. */
+  readonly accepts?: (claims: Claims) => boolean;
+}
+
+/**
+ * Verifies a token with the keys of its issuer: signature, algorithm, issuer, audience, the party
+ * it was issued to, and that it was issued at most five minutes ago. Returns its claims. Fails with
+ * invalid-grant. `now` is in milliseconds since 1970.
+ */
+export function verifyAssertion(
+  token: string,
+  { issuer, audience, algorithms, accepts = () => true }: Expected,
+  keys: readonly IssuerKey[],
+  now: number,
+): Claims {
+  try {
+    return verifyJwtSync(
+      token,
+      { keys: [...keys] },
+      {
+        issuer,
+        audience,
+        graceSeconds: CLOCK_SKEW_SECONDS,
+        customJwtCheck({ header, payload }) {
+          const isAccepted =
+            algorithms.includes(header.alg as string) &&
+            // An access token of the same issuer is not meant for the client.
+            (header.typ === undefined || /^JWT$/i.test(header.typ as string)) &&
+            !('crit' in header) &&
+            isFor(audience, payload) &&
+            isFresh(payload, now / 1000) &&
+            accepts(payload);
+          if (!isAccepted) throw new Error('The token is not meant for this service');
+        },
+      },
+    );
+  } catch (cause) {
+    // The library also throws plain errors, for example for a malformed signature.
+    throw new Failure('invalid-grant', { cause });
+  }
+}
+
+/** OpenID Connect Core 1.0, 3.1.3.7: no other audience, and no other party. */
+const isFor = (audience: string, { aud, azp }: Claims): boolean =>
+  [aud].flat().every((each) => each === audience) && (azp === undefined || azp === audience);
+
+const isFresh = ({ iat, exp }: Claims, now: number): boolean =>
+  typeof iat === 'number' &&
+  typeof exp === 'number' &&
+  iat <= now + CLOCK_SKEW_SECONDS &&
+  iat >= now - AGE_SECONDS_MAX - CLOCK_SKEW_SECONDS;

@@ -1,0 +1,39 @@
+import { Failure } from '../contract/failure.ts';
+import type { Table } from '../table/table.ts';
+import { identityGuardKey } from '../users/user-items.ts';
+import { isLogin } from '../users/user-schema.ts';
+import { findUser } from '../users/user-table.ts';
+import type { Claims } from './assertion.ts';
+import { hasSecondFactor, rolesBy, verifiedAddress } from './id-token.ts';
+import type { Issuer } from './issuer.ts';
+
+/**
+ * What a log-in with these claims would do now, so that settings can be tried before anybody
+ * depends on them. Fails with invalid for an unknown issuer, and with invalid-grant as a log-in
+ * would for groups that the token does not contain.
+ */
+export async function previewLogIn(
+  table: Table,
+  issuers: readonly Issuer[],
+  { issuer: iss, claims }: { readonly issuer: string; readonly claims: Claims },
+) {
+  const issuer = issuers.find((known) => known.issuer === iss);
+  if (!issuer)
+    throw new Failure('invalid', { fieldErrors: [{ field: 'issuer', message: 'Pattern' }] });
+  const { sub, [issuer.loginClaim]: login } = claims;
+  const roles = rolesBy(claims, issuer);
+  const guard =
+    typeof sub === 'string' && /^[\x20-\x7e]{1,255}$/.test(sub)
+      ? await table.get(identityGuardKey(iss, sub))
+      : undefined;
+  const user = guard && (await findUser(table, guard.id as number));
+  const newLogin = typeof login === 'string' && isLogin(login) ? login : null;
+  return {
+    roles: roles ?? null,
+    account: user?.login ?? null,
+    created: !user && newLogin !== null && issuer.creates === 'mapped' && !!roles?.length,
+    login: newLogin,
+    email: verifiedAddress(claims) ?? null,
+    secondFactor: hasSecondFactor(claims, issuer),
+  };
+}

@@ -1,0 +1,54 @@
+import { createHash, createPrivateKey, type JsonWebKey, randomBytes, sign } from 'node:crypto';
+import { inject } from 'vitest';
+import type { Issuer } from '../../../lib/identities/issuer.ts';
+
+/** What ID tokens of the identity provider of tests are made of. */
+export interface Provider {
+  readonly issuer: Issuer;
+  /** The private key whose public half the provider publishes, as a JWK with its `kid`. */
+  readonly key: JsonWebKey & { readonly kid: string };
+}
+
+/** The identity provider of the stack of this run. */
+export const testProvider = (): Provider => inject('provider');
+
+export const newCodeVerifier = (): string => randomBytes(32).toString('base64url');
+export const nonceOf = (codeVerifier: string): string =>
+  createHash('sha256').update(codeVerifier).digest('base64url');
+
+/** An ID token, which these claims and this header complete or change; undefined removes one. */
+export function idToken(
+  { issuer, key }: Provider,
+  claims: Readonly<Record<string, unknown>>,
+  header: Readonly<Record<string, unknown>> = {},
+): string {
+  const now = Math.floor(Date.now() / 1000);
+  const usual = {
+    iss: issuer.issuer,
+    aud: issuer.clientId,
+    iat: now,
+    exp: now + 3600,
+    jti: randomBytes(9).toString('base64url'),
+  };
+  const parts = [
+    { alg: 'RS256', typ: 'JWT', kid: key.kid, ...header },
+    { ...usual, ...claims },
+  ];
+  const input = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  const signed = input.join('.');
+  const privateKey = createPrivateKey({ key, format: 'jwk' });
+  return `${signed}.${sign('sha256', Buffer.from(signed), privateKey).toString('base64url')}`;
+}
+
+/** The form of a log-in with an ID token that has these claims. */
+export function logInForm(
+  provider: Provider,
+  claims: Readonly<Record<string, unknown>>,
+): Record<'grant_type' | 'assertion' | 'code_verifier', string> {
+  const codeVerifier = newCodeVerifier();
+  return {
+    grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    assertion: idToken(provider, { nonce: nonceOf(codeVerifier), ...claims }),
+    code_verifier: codeVerifier,
+  };
+}
