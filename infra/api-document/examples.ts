@@ -56,8 +56,8 @@ export interface Example {
    * `invitee` is a user without a password; `ownSession`, `ownToken` (an API token) and `ownFactor`
    * belong to the caller, `session`, `token` and `factor` to another user. A `pendingFactor` is one
    * of the caller that no code has confirmed. An `identity` is linked with another user, an
-   * `idToken` names one that is linked with nobody. A `credential` is one of the module of an integration
-   * with parameters.
+   * `idToken` names one that is linked with nobody. A `credential` is one of the module of an
+   * integration with parameters.
    */
   readonly needs?:
     | 'user'

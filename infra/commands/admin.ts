@@ -6,6 +6,7 @@ export const COMMANDS = {
     'checks what a deployment to an account needs',
     () => import('./deploy/preflight.ts'),
   ],
+  issuer: ['prints the setting for an OpenID provider', () => import('./deploy/issuer.ts')],
   diff: ['compares a deployment with the deployed stacks', () => import('./deploy/diff.ts')],
   smoke: ['checks a deployment from outside', () => import('./deploy/smoke.ts')],
   'first-admin': ['creates or recovers an administrator', () => import('./operate/first-admin.ts')],

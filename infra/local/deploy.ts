@@ -44,7 +44,7 @@ export function deploy(template: Template, state: State) {
   };
 }
 
-/** The functions that rules invoke every minute. Nothing here waits for those of a day. */
+/** The functions that rules invoke every minute. Daily ones are not run here. */
 const everyMinute = (
   { template, evaluate }: Deployment,
   nameOf: (arn: string) => string | undefined,

@@ -64,7 +64,7 @@ interface LoggedIn {
 
 /**
  * Starts a session for the person whom an ID token names, by the identity that is linked with an
- * account. If the issuer grants roles, the account has those of its groups afterwards, and no
+ * account. If the issuer grants roles, the account has the roles of its groups afterwards, and no
  * others; but the last administrator remains one. Creates an account for an unknown identity if the
  * settings of the issuer say so.
  *

@@ -12,6 +12,7 @@ import { consoleRoutes, type Route, routes } from '../../routes.ts';
  */
 const PUBLIC_ROUTES: readonly string[] = [
   'POST /api/authenticate',
+  'GET /api/issuers',
   'GET /.well-known/jwks.json',
   'GET /api/health',
   'GET /management/info',
@@ -26,7 +27,7 @@ const PUBLIC_ROUTES: readonly string[] = [
 
 const FUNCTIONS = `${import.meta.dirname}/../../functions`;
 /** The functions without a route: a schedule and the stream of the table invoke them. */
-const WITHOUT_ROUTE = ['verify-table.ts', 'send-mail.ts', 'log-audit.ts'];
+const WITHOUT_ROUTE = ['verify-table.ts', 'send-mail.ts', 'log-audit.ts', 'fetch-issuer-keys.ts'];
 const all = [...routes, ...consoleRoutes];
 const files = readdirSync(FUNCTIONS).filter((file) => !WITHOUT_ROUTE.includes(file));
 

@@ -40,8 +40,8 @@ const UNIQUE = {
 type Unique = keyof typeof UNIQUE;
 
 /**
- * Verifies that logins, e-mail addresses and identities of users correspond one to one to uniqueness
- * guards.
+ * Verifies that logins, e-mail addresses and identities of users correspond one to one to
+ * uniqueness guards.
  */
 export async function verifyGuards(table: TableScanner, seen: Survey): Promise<Finding[]> {
   const findings: Finding[] = [];
