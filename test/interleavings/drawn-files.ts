@@ -6,7 +6,7 @@ import type { Draw } from './drawn-calls.ts';
 export const LOGINS = ['una', 'Una', 'vic', 'wes', 'ada', 'bob', 'cyd'];
 export const NAMES = ['Gate', 'Lock', 'Tap'];
 /** With these, transactions end between two integrations. */
-const MANY = Array.from({ length: 60 }, (_, number) => `Gate ${number}`);
+const MANY = Array.from({ length: 40 }, (_, number) => `Gate ${number}`);
 const ROLES = [['ROLE_ADMIN', 'ROLE_USER'], ['ROLE_USER', 'ROLE_ADMIN'], ['ROLE_USER'], []];
 const MASK = '********';
 /** An integration can have twelve of these. */
@@ -27,11 +27,15 @@ export function drawFiles(draw: Draw): object {
     logins.map((login) => drawUser(draw, login)).map((user) => [emailKey(user.email), user]),
   );
   const names = draw.isTrue(0.1) ? MANY : NAMES;
-  const bigness = names === MANY ? 0 : draw.one([0, 0, 0.1, 0.8]);
+  const bigness = draw.one([0, 0, 0.1, 0.8]);
+  const integrations =
+    names === MANY
+      ? subset(draw, MANY, 0.9).map((name) => drawAmongMany(draw, name))
+      : subset(draw, NAMES).map((name) => drawIntegration(draw, name, bigness));
   return {
     set: draw.one(['alpha', 'alpha', 'beta']),
     users: [...users.values()],
-    integrations: subset(draw, names).map((name) => drawIntegration(draw, name, bigness)),
+    integrations,
     prune: subset(draw, ['users', 'integrations', 'parameters']),
   };
 }
@@ -68,6 +72,17 @@ function drawIntegration(draw: Draw, name: string, bigness: number) {
     parameters: Array.from({ length: isBig ? 30 + draw.below(61) : draw.below(5) }, drawOne),
   };
 }
+
+/** An integration whose parameter alone changes, in a way that no rule forbids. */
+const drawAmongMany = (draw: Draw, name: string) => ({
+  name,
+  shortName: 'a',
+  integrationType: 'API',
+  parameters: subset(draw, ['p0', 'p1'], 0.6).map((confName) => ({
+    confName,
+    ...(draw.isTrue(0.6) ? { confValue: draw.one(['a', 'b']) } : { secret: drawVersion(draw) }),
+  })),
+});
 
 const drawVersion = (draw: Draw) => ({ name: draw.one(['S', 'T']), version: 1 + draw.below(2) });
 

@@ -128,10 +128,14 @@ export function requireOnly(
     if (pk === 'USER') assert.deepEqual(constant(is), constant(was));
     else {
       const updates = own.filter(({ action }) => action === 'parameter.updated');
-      const [first = 0, last = 0] = [was, is].map(
-        (each) => (each as unknown as Integration).module?.changes,
+      const [first, last] = [was, is].map((each) => each as unknown as Integration);
+      const changes = (last?.module?.changes ?? 0) - (first?.module?.changes ?? 0);
+      assert.equal(changes, updates.length, `The module of ${name} has other changes.`);
+      assert.equal(
+        last?.moduleRevision,
+        (first?.moduleRevision ?? 0) + 1,
+        `${name} has another number`,
       );
-      assert.equal(last - first, updates.length, `The module of ${name} has other changes.`);
     }
   }
 }

@@ -66,6 +66,8 @@ class Triple {
   /** Whether the other request came while something was read. */
   #isMixed = false;
   #changesLeft = NEVER;
+  /** The last id that was reserved. */
+  #lastId = NEVER;
 
   constructor(draw: Draw, world: PlanWorld, count: (outcome: string) => void) {
     this.#draw = draw;
@@ -141,6 +143,7 @@ class Triple {
     const { table, items } = this.#world;
     let calls = 0;
     this.#commits = [];
+    this.#lastId = NEVER;
     const disturb = async () => {
       this.#isDisturbed = true;
       await drawChange(this.#draw, this.#world);
@@ -160,7 +163,10 @@ class Triple {
       getAll: around(table.getAll),
       snapshot: around(table.snapshot),
       query: around(table.query),
-      nextId: around(table.nextId),
+      nextId: around(async (...given) => {
+        this.#lastId = await table.nextId(...given);
+        return this.#lastId;
+      }),
       update: around(async (write) => {
         const isSpent = write.key.pk.startsWith('CHANGES#') && this.#changesLeft-- <= 0;
         return isSpent ? undefined : table.update(write);
@@ -212,6 +218,11 @@ class Triple {
     const mails = added('MAIL#').map(({ occasion, userId }) => `${occasion} ${userId}`);
     assert.deepEqual(mails.sort(), mailsFor(made, after).sort());
     requireOnly(made, before, after);
+    for (const { target } of made)
+      assert.ok(
+        Number(ownerOf(target).split('/')[1]) <= this.#lastId,
+        `${target} is not reserved.`,
+      );
     for (const { target, action } of made)
       if (target.startsWith('user') && !action.endsWith('deleted'))
         assert.ok(
