@@ -10,7 +10,10 @@ interface Properties {
   readonly onKept: () => void;
 }
 
-/** Secrets that are in one response only. They take the focus. */
+/**
+ * Secrets that are in one response only. They take the focus, so they are in no live region: a
+ * screen reader would say them twice.
+ */
 export function ShownOnce({ text, values, done, onKept }: Properties) {
   const labelId = useId();
   const element = useRef<HTMLDivElement>(null);

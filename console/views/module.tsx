@@ -138,20 +138,18 @@ function Credentials({ id, name }: Properties) {
       <h3>{t.credentials}</h3>
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
-      <div role="status">
-        {created && (
-          <ShownOnce
-            key={created.clientId}
-            text={t.secretOnce}
-            values={[
-              [t.clientId, created.clientId],
-              [t.secret, created.clientSecret],
-            ]}
-            done={t.secretKeptDone}
-            onKept={() => setCreated(undefined)}
-          />
-        )}
-      </div>
+      {created && (
+        <ShownOnce
+          key={created.clientId}
+          text={t.secretOnce}
+          values={[
+            [t.clientId, created.clientId],
+            [t.secret, created.clientSecret],
+          ]}
+          done={t.secretKeptDone}
+          onKept={() => setCreated(undefined)}
+        />
+      )}
       <div role="status">{exchange && <NextStep {...exchange} />}</div>
       {exchange && (
         <p>

@@ -43,17 +43,14 @@ export function OwnTokens() {
     <AccountScreen title={t.apiTokens}>
       <p>{t.tokensText}</p>
       <Tokens key={round} load={() => send('GET /api/account/tokens', {})} remove={remove} />
-      <div role="status">
-        {created && (
-          <ShownOnce
-            text={t.tokenOnce}
-            values={[[t.apiToken, created.token]]}
-            done={t.tokenKept}
-            onKept={onKept}
-          />
-        )}
-      </div>
-      {!created && (
+      {created ? (
+        <ShownOnce
+          text={t.tokenOnce}
+          values={[[t.apiToken, created.token]]}
+          done={t.tokenKept}
+          onKept={onKept}
+        />
+      ) : (
         <Form submit={t.createToken} onSave={create} draft={{ name: 'token' }}>
           <NewToken />
         </Form>

@@ -190,6 +190,8 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
     await expectSound(tab, nameOf(path));
     // Before it speaks: screen readers announce no region that appears with its text.
     expect(await tab.page.locator('main [role=status]').count(), path).toBeGreaterThan(0);
+    // What takes the focus is said because of that, and would be said once more.
+    expect(await tab.page.locator('[role=status] :focus').count(), path).toBe(0);
     if (variant !== VARIANTS[0]) return;
     for (const [role, name] of FOUND[path] ?? [])
       expect(
