@@ -11,7 +11,7 @@ import {
   CREATION_WITH_PASSWORD,
   type ExampleRequest,
   type Prepared,
-  REQUESTS,
+  READS,
 } from '../support/instance/example-requests.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact } from '../support/instance/items.ts';
@@ -192,9 +192,6 @@ const everything = (
     // A route can call several services.
   }).map((trial) => ({ ...trial, serialKey: trial.change.route }));
 
-const READS = REQUESTS.filter(
-  ({ route }) => route.startsWith('GET ') || route === 'POST /api/oauth2/token',
-);
 const changesThat = (uses: (route: Route) => unknown) =>
   CHANGES.filter(({ route }) => routes.some((each) => each.route === route && uses(each)));
 
@@ -210,19 +207,17 @@ describe('under faults, the service', () => {
     );
   });
 
-  it('responds in time on every route that only reads, and on those that call KMS', () => {
+  it('responds in time on every route that calls KMS', () => {
     // The creation of a user calls KMS if it has a password.
     const withPassword = (change: ExampleRequest) =>
       change.route === CREATION_WITH_PASSWORD.route ? CREATION_WITH_PASSWORD : change;
-    return attemptAll([
-      ...everything(
-        KMS,
-        'KMS',
-        changesThat(({ permissions }) => permissions.keys).map(withPassword),
-      ),
-      ...everything(TABLE, 'DynamoDB', READS),
-    ]);
+    const changes = changesThat(({ permissions }) => permissions.keys).map(withPassword);
+    return attemptAll(everything(KMS, 'KMS', changes));
   });
+
+  // Afterwards: the change that applies a plan makes one first, which must not meet a fault.
+  it('responds in time on every route that only reads', () =>
+    attemptAll(everything(TABLE, 'DynamoDB', READS)));
 
   it('leaves the table intact', () => expectIntact(gatehouse));
 });

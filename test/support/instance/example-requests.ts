@@ -10,6 +10,7 @@ import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import { codeOf, stepAt } from '../../../lib/second-factor/totp.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { integrationIdOf, parameterId } from '../../../lib/table/keys.ts';
+import type { Item } from '../../../lib/table/table.ts';
 import { newConfirmationKey, newResetKey } from '../../../lib/users/mailed-keys.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { type Route, routes } from '../../../routes.ts';
@@ -34,7 +35,7 @@ export interface ExampleRequest {
   prepare(setup: Setup): Promise<Prepared>;
 }
 
-export interface PreparedRequest extends Pick<Sent, 'token' | 'body'> {
+export interface PreparedRequest extends Pick<Sent, 'token' | 'body' | 'headers'> {
   readonly method: string;
   readonly path: string;
 }
@@ -53,11 +54,13 @@ export interface Prepared {
 interface Variant {
   readonly fieldsOf?: (setup: Setup) => Promise<Partial<User>>;
   readonly bodyOf?: (user: User) => object;
+  /** Whether it requires the digest of a plan. */
+  readonly isPlanned?: boolean;
 }
 
 const LOGIN = 'POST /api/authenticate';
-/** Makes no transaction: it only signs. */
-const TOKEN = 'POST /api/oauth2/token';
+/** Neither makes a transaction: one only signs. */
+const READS_BY_POST: readonly string[] = ['POST /api/oauth2/token', 'POST /api/plan'];
 const RESET = 'POST /api/account/reset-password/init';
 const logIn = ({ login }: User) => ({ username: login, password: 'pass' });
 
@@ -73,16 +76,34 @@ const RENEWAL = variantOf(LOGIN, {
   bodyOf: logIn,
   fieldsOf: async (setup) => ({ passwordHash: await setup.outdatedHash() }),
 });
+/** The application that has something to change, in one transaction that calls KMS. */
+const APPLICATION = variantOf('POST /api/apply', {
+  bodyOf: ({ login }) => ({
+    integrations: [
+      {
+        name: `Tap of ${login}`,
+        shortName: 'tap',
+        integrationType: 'API',
+        parameters: [{ confName: 'host', confValue: 'a.example' }],
+      },
+    ],
+  }),
+  isPlanned: true,
+});
 const isForModulesOnly = ({ access }: ExampleRequest): boolean =>
   typeof access === 'object' && access.anyRole.length === 0;
 export const OF_MODULES = REQUESTS.filter(isForModulesOnly);
 export const PROTECTED = REQUESTS.filter(
   (request) => request.access !== 'public' && !isForModulesOnly(request),
 );
+export const READS = REQUESTS.filter(
+  ({ route }) => route.startsWith('GET ') || READS_BY_POST.includes(route),
+);
 export const CHANGES = REQUESTS.filter(
-  (request) =>
-    !request.route.startsWith('GET ') && request.route !== TOKEN && !isForModulesOnly(request),
-).map((request) => (request.route === LOGIN ? RENEWAL : request));
+  (request) => !READS.includes(request) && !isForModulesOnly(request),
+).map(
+  (request) => [RENEWAL, APPLICATION].find((variant) => variant.route === request.route) ?? request,
+);
 
 function variantOf(route: Route['route'], variant: Variant): ExampleRequest {
   return requestTo(routes.find((row) => row.route === route) as Route, variant);
@@ -110,12 +131,16 @@ function requestTo({ route, contract, permissions }: Route, variant: Variant): E
       const params = { ...fillExample(example.path, values), ...(id && { id }) };
       const [method, path] = methodAndPath(route, params);
       const query = fillQuery(example.query, values);
-      const body = fillExample(example.body, values);
+      const filled = fillExample(example.body, values);
+      const body = filled && { ...filled, ...variant.bodyOf?.(user) };
+      const plan =
+        variant.isPlanned && (await setup.gatehouse.call('POST', '/api/plan', { token, body }));
       const request = {
         method,
         path: path + query,
         token: contract.access === 'public' ? undefined : (moduleToken ?? token),
-        body: body && { ...body, ...variant.bodyOf?.(user) },
+        body,
+        ...(plan && { headers: { 'If-Match': `"${plan.body.digest}"` } }),
       };
       const preparedAt = Date.now();
       return {
@@ -124,7 +149,9 @@ function requestTo({ route, contract, permissions }: Route, variant: Variant): E
         request,
         send: () => setup.gatehouse.call(method, request.path, { ...request, mayCrash: true }),
         countChanges: () =>
-          route === RESET ? countMails(setup, user) : countEntries(setup, user, preparedAt),
+          route === RESET
+            ? countResets(setup, user, preparedAt)
+            : countTransactions(setup, preparedAt, ({ actorId }) => actorId === user.id),
       };
     },
   };
@@ -217,18 +244,28 @@ async function seriesOf(setup: Setup, needs: Example['needs'], user: User): Prom
   return 'none';
 }
 
-/** Every change of data is one transaction with an entry in the trail, whose id is new. */
-async function countEntries({ gatehouse }: Setup, { id }: User, since: number): Promise<number> {
+/** Every change of data is one transaction. Its entries in the trail have new ids and one time. */
+async function countTransactions(
+  { gatehouse }: Setup,
+  since: number,
+  isMeant: (entry: Item) => boolean,
+): Promise<number> {
   const months = new Set(
     [since, Date.now()].map((time) => new Date(time).toISOString().slice(0, 7)),
   );
   const entries = await Promise.all(
     [...months].map((month) => gatehouse.table.query(auditPartition(month))),
   );
-  return entries.flat().filter(({ actorId }) => actorId === id).length;
+  return new Set(
+    entries
+      .flat()
+      .filter(isMeant)
+      .map(({ time }) => time),
+  ).size;
 }
 
-/** A reset has no caller, but mails a key. */
-async function countMails({ gatehouse }: Setup, { email }: User): Promise<number> {
-  return (await gatehouse.mailsTo(email)).length;
+/** A reset has no caller. It is written once to the trail, but its mail can arrive twice. */
+async function countResets(setup: Setup, { id }: User, since: number): Promise<number> {
+  await setup.gatehouse.cloud.mailsHandedOver();
+  return countTransactions(setup, since, ({ target }) => target === `user/${id}`);
 }
