@@ -17,7 +17,12 @@ import type { State } from './read-state.ts';
 
 const REFUSALS = {
   reserved: { message: 'error.userexists', reason: 'The login is reserved' },
-  emailTaken: { message: 'error.emailexists', reason: 'Another user has the address' },
+  emailTaken: {
+    message: 'error.emailexists',
+    reason:
+      'Another user has the address: if the files take it from them, apply the files with a ' +
+      'different address here first',
+  },
   ownAccess: {
     message: 'error.ownaccess',
     reason: 'You would lose your own access: let another administrator do this',
