@@ -47,14 +47,15 @@ async function apply({ client, content, show }: Run): Promise<number> {
       body: { ...content.body, values: Object.fromEntries(values) },
       headers: { 'If-Match': `"${next.digest}"` },
     });
-    if (response?.status === 412 && error && 'plan' in error && error.plan) {
+    const problem: Partial<Problem> | undefined = error;
+    made += data?.applied ?? problem?.applied ?? 0;
+    if (made > 0) console.error(`${made} of ${total} changes are made`);
+    if (response?.status === 412 && problem?.plan) {
       console.error('Something has changed since the plan. The plan is now:');
-      show(error.plan);
+      show(problem.plan);
       return STATUS.error;
     }
-    const { applied, rest, retryAfter } = data ?? fail(error, content);
-    made += applied;
-    console.error(`${made} of ${total} changes are made`);
+    const { rest, retryAfter } = data ?? fail(problem, content);
     if (!rest) break;
     next = rest;
     if (next.refused > 0) show(next);

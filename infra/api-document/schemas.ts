@@ -136,6 +136,7 @@ const Problem = object(
     message: string('The key that clients translate.'),
     params: string('The kind of entity that the request is about.'),
     plan: { $ref: '#/components/schemas/Plan' },
+    applied: integer('How many changes of the plan were made before; absent if none.'),
     requestId: string('Of status 500: identifies the line in the log.'),
     fieldErrors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
   },

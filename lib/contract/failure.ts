@@ -98,6 +98,8 @@ export class Failure extends Error {
   readonly scope: string | undefined;
   /** The plan as it is now, if one was rejected for a change since. */
   readonly plan: unknown;
+  /** How many changes of a plan were made before it. */
+  applied: number | undefined;
   /** A value that only attempts at one login have, for the log: the login may be a password. */
   loginPseudonym: string | undefined;
 

@@ -431,6 +431,7 @@ export function problem(
       ...(requestId && { requestId }),
       ...((status === 400 || status === 404) && { params: entityName }),
       ...(failure.plan !== undefined && { plan: failure.plan }),
+      ...(failure.applied !== undefined && { applied: failure.applied }),
       ...(failure.fieldErrors && {
         fieldErrors: failure.fieldErrors.map((error) => ({
           objectName: entityName ? OBJECT_NAME[entityName] : 'request',

@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { openFaults } from '../../infra/local/aws/faults.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { apiTokenKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
@@ -8,11 +9,12 @@ import { RELEASE } from '../support/instance/run-variables.ts';
 /* Plans: files, what would change for everything to be as they say, and the change itself. */
 
 const writes: string[] = [];
+const faults = openFaults();
 const gatehouse = await useGatehouse({
   intercept(call, forward) {
     if (call.functionName && /^(Transact|Update|Put|Delete)/.test(call.operation))
       writes.push(call.operation);
-    return forward();
+    return faults.intercept(call, forward);
   },
 });
 let admin: string;
@@ -309,6 +311,26 @@ it.skipIf(RELEASE)('rejects files whose plan Lambda could not return', async () 
   const { status, body } = await send('POST', '/api/plan', { set: unique('set'), integrations });
 
   expect([status, body.title]).toEqual([400, 'The plan is too large']);
+});
+
+it('says how far it came when a transaction fails, and makes the rest when it is repeated', async () => {
+  const name = unique('Tap');
+  const taps = Array.from({ length: 60 }, () => tap(unique(name)));
+  const files = { set: unique('set'), integrations: taps };
+  const { digest } = await plan(files);
+  // All but the first: each is sent several times.
+  const later = Array.from({ length: 20 }, (_, index) => index + 2);
+  const operation = 'TransactWriteItems';
+  faults.inject(later.map((nth) => ({ operation, nth, fault: 'throttle' })));
+
+  const { status, body } = await apply(files, digest);
+
+  faults.inject([]);
+  expect(status).toBe(503);
+  const stored = await send('GET', `/api/utm-integrations/count?name.contains=${name}`);
+  expect(body.applied).toBeGreaterThan(0);
+  expect(body.applied).toBe(stored.body);
+  expect((await applied(files)).applied).toBe(60 - body.applied);
 });
 
 it('makes administrators, and deletes what belongs to what it deletes', async () => {

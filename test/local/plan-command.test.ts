@@ -348,6 +348,8 @@ it('applies the rest later, ends at a change since the plan, and places field er
     [200, { applied: 1, rest: null, retryAfter: null }],
     [200, plan],
     [412, { title: 'Changed', plan: rest }],
+    [200, plan],
+    [503, { title: 'Unavailable', applied: 1 }],
     [400, { title: 'Invalid', fieldErrors: [invalid] }],
     [403, { title: 'Forbidden', detail: 'Access is denied' }],
   ];
@@ -372,13 +374,18 @@ it('applies the rest later, ends at a change since the plan, and places field er
     errors: ['Something has changed since the plan. The plan is now:'],
   });
   expect(changed.lines.at(-1)).toBe('Plan: 1 to create, 0 to change, 0 to delete.');
+  expect(await planned(['apply', folder], url)).toMatchObject({
+    code: 1,
+    errors: ['1 of 2 changes are made', 'Unavailable'],
+  });
   expect((await planned([folder], url)).errors).toEqual([
     at('b.yaml:3: users.0.email: must be an e-mail address'),
   ]);
   expect((await planned([folder], url)).errors).toEqual([
     `${url.GATEHOUSE_URL}: Forbidden: Access is denied`,
   ]);
-  expect(received).toEqual([undefined, '"a"', '"b"', undefined, '"a"', undefined, undefined]);
+  const later = [undefined, '"a"', undefined, '"a"', undefined, undefined];
+  expect(received).toEqual([undefined, '"a"', '"b"', ...later]);
 });
 
 it.each([

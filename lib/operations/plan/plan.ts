@@ -3,6 +3,7 @@ import { Failure, type FailureCode } from '../../contract/failure.ts';
 import type { Integration } from '../../integrations/integration.ts';
 import { openSeal } from '../../integrations/sealed-value.ts';
 import { currentDeadline } from '../../runtime/execution-environment.ts';
+import { isOutage } from '../../runtime/outage.ts';
 import { settleAll } from '../../runtime/waiting.ts';
 import { type ReadBudget, readBudget } from '../../table/read-budget.ts';
 import type { Table } from '../../table/table.ts';
@@ -177,7 +178,8 @@ const RESERVE_MS = 5000;
  * Makes exactly the changes of the plan with this digest, as many as one request can: each
  * transaction as a whole, in an order in which each state between them is valid. Fails with
  * version-changed and the plan as it is now, with plan-refused, with invalid if the value of a
- * secret is missing, and as `makePlan` does.
+ * secret is missing, and as `makePlan` does; after the first transaction, with the number of changes
+ * that were made.
  */
 export async function applyPlan(
   table: Table,
@@ -196,27 +198,38 @@ export async function applyPlan(
   if (plan.planned.some(({ refused }) => refused)) throw new Failure('plan-refused');
   await requireValues(plan, values);
   let applied = 0;
-  let retryAfter: number | undefined;
-  try {
-    for await (const chunk of chunksOf(table, plan, values)) {
-      await commitChunk(caller, plan.callerUser, chunk);
-      applied += chunk.steps;
-      if (Date.now() > currentDeadline() - RESERVE_MS) break;
+  const commitAll = async (): Promise<number | undefined> => {
+    try {
+      for await (const chunk of chunksOf(table, plan, values)) {
+        await commitChunk(caller, plan.callerUser, chunk);
+        applied += chunk.steps;
+        if (Date.now() > currentDeadline() - RESERVE_MS) break;
+      }
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      if (error.code === 'version-changed')
+        throw new Failure('version-changed', { plan: planView(await decide()) });
+      // Of a long application, the budget of changes may be spent before the end.
+      if (error.code !== 'change-budget-spent' || applied === 0) throw error;
+      return error.retryAfter;
     }
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    if (error.code === 'version-changed')
-      throw new Failure('version-changed', { plan: planView(await decide()) });
-    // Of a long application, the budget of changes may be spent before the end.
-    if (error.code !== 'change-budget-spent' || applied === 0) throw error;
-    retryAfter = error.retryAfter;
-  }
-  const isComplete = applied === plan.planned.length;
-  return {
-    applied,
-    rest: isComplete ? null : planView(await decide()),
-    retryAfter: retryAfter ?? null,
+    return undefined;
   };
+  try {
+    const retryAfter = (await commitAll()) ?? null;
+    const isComplete = applied === plan.planned.length;
+    return { applied, rest: isComplete ? null : planView(await decide()), retryAfter };
+  } catch (error) {
+    throw failureAfter(applied, error);
+  }
+}
+
+/** The failure with the number of changes that were made before it. */
+function failureAfter(applied: number, error: unknown): unknown {
+  if (applied === 0) return error;
+  const failure = isOutage(error) ? new Failure('unavailable', { cause: error }) : error;
+  if (failure instanceof Failure) failure.applied = applied;
+  return failure;
 }
 
 /**
