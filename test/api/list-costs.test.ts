@@ -5,8 +5,8 @@ import { fillUsers, forgetReads } from '../support/instance/items.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
 
 /*
- * Measures the cost of a list as the number of users grows. The sizes in docs/performance.md take
- * minutes:
+ * Measures the cost of a list as the number of users grows, and of a plan. The sizes in
+ * docs/performance.md take minutes:
  *
  *   LIST_SIZES=100,10000,100000 npx vitest run test/api/list-costs.test.ts
  */
@@ -24,7 +24,7 @@ const gatehouse: Gatehouse = await startGatehouse({
   breaksData: true,
   async intercept(call, forward) {
     const { response, readUnits } = await measureUnits(call, forward);
-    if (call.functionName === 'GET /api/users' && readUnits > 0)
+    if (call.functionName !== undefined && readUnits > 0)
       cost = { calls: cost.calls + 1, units: cost.units + readUnits };
     return response;
   },
@@ -89,4 +89,30 @@ describe('the cost of a list', () => {
       }
     }
   });
+});
+
+it('costs at most as much to plan what exists as to list it', async () => {
+  const parameters = Array.from({ length: 5 }, (_, index) => ({
+    confName: `p${index}`,
+    confValue: 'value',
+  }));
+  const integrations = Array.from({ length: 20 }, (_, index) => ({
+    name: `Tap ${index}`,
+    shortName: 'tap',
+    integrationType: 'API',
+    parameters,
+  }));
+  const sent = { token, body: { set: 'costs', integrations } };
+  const plan = () => gatehouse.call('POST', '/api/plan', sent);
+  const headers = { 'If-Match': `"${(await plan()).body.digest}"` };
+  await gatehouse.call('POST', '/api/apply', { ...sent, headers });
+
+  cost = { calls: 0, units: 0 };
+  const { body } = await plan();
+  const { units } = cost;
+  const listed = await measure('/api/utm-integrations?size=20');
+  const values = await measure('/api/utm-integration-confs?size=100');
+
+  expect(body.unchanged).toBe(120);
+  expect(units).toBeLessThanOrEqual(listed.units + values.units);
 });

@@ -376,7 +376,7 @@ it('applies the rest later, ends at a change since the plan, and places field er
   expect(changed.lines.at(-1)).toBe('Plan: 1 to create, 0 to change, 0 to delete.');
   expect(await planned(['apply', folder], url)).toMatchObject({
     code: 1,
-    errors: ['1 of 2 changes are made', 'Unavailable'],
+    errors: ['1 of 2 changes are made', `${url.GATEHOUSE_URL}: Unavailable`],
   });
   expect((await planned([folder], url)).errors).toEqual([
     at('b.yaml:3: users.0.email: must be an e-mail address'),
