@@ -3,16 +3,14 @@ import type { KMSClient } from '@aws-sdk/client-kms';
 import * as v from 'valibot';
 import { Failure } from '../../../lib/contract/failure.ts';
 import { createFirstAdministrator } from '../../../lib/operations/administrators/first-administrator.ts';
-import {
-  type RecoveryOutcome,
-  recoverAdministrator,
-} from '../../../lib/operations/administrators/recover-administrator.ts';
+import { recoverAdministrator } from '../../../lib/operations/administrators/recover-administrator.ts';
 import { openHasher } from '../../../lib/passwords/hasher.ts';
 import type { Table } from '../../../lib/table/table.ts';
 import { email, login } from '../../../lib/users/user-schema.ts';
 import { isReservedLogin } from '../../../lib/users/user-table.ts';
 import { print, printError } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
+import { refusalOf } from './refused-administrator.ts';
 
 export const command = defineCommand({
   usage: `npm run admin -- first-admin --table NAME --login LOGIN
@@ -127,28 +125,13 @@ async function recover(
       throw new Error(unknownOutcome('The table did not respond'));
     }),
   );
-  const refusal = refusalOf(recovery, login, tableName);
-  if (refusal) throw new Error(`${refusal} Nothing was changed.`);
+  if (recovery.outcome !== 'recovered') throw refusalOf(recovery, login, tableName);
   if (removesFactor) print(`The second factor of ${login} is removed.`);
   if (passwordKeys) {
     print(`Password: ${password}`);
     print('The password is shown only once and stored nowhere: log in and change it.');
   }
   print(`All sessions of ${login} have ended, and the user is informed by mail.`);
-}
-
-function refusalOf(
-  recovery: RecoveryOutcome,
-  login: string,
-  tableName: string,
-): string | undefined {
-  if (recovery.outcome === 'unknown-login') return `${tableName} has no account ${login}.`;
-  if (recovery.outcome === 'no-factor') return `${login} has no second factor.`;
-  if (recovery.outcome === 'recovered') return undefined;
-  const { activated, authorities } = recovery.user;
-  const state = activated ? 'activated' : 'deactivated';
-  const roles = authorities.length > 0 ? `the roles ${authorities.join(', ')}` : 'no roles';
-  return `${login} is not an activated administrator: the account is ${state} and has ${roles}.`;
 }
 
 const newPassword = (): string => randomBytes(15).toString('base64url');

@@ -13,10 +13,26 @@ export interface Recovery {
   readonly hashPassword: (() => Promise<string>) | undefined;
 }
 
-/** The outcome. Nothing has changed, unless the administrator is recovered. */
-export type RecoveryOutcome =
+/** Why an operator's command changes nothing about an administrator. */
+export type Refused =
   | { readonly outcome: 'unknown-login' }
-  | { readonly outcome: 'recovered' | 'not-administrator' | 'no-factor'; readonly user: User };
+  | { readonly outcome: 'not-administrator' | 'no-factor'; readonly user: User };
+
+/** Finds the administrator whom an operator names. */
+export async function findAdministrator(
+  table: Table,
+  login: string,
+  needsFactor: boolean,
+): Promise<Refused | { readonly outcome: 'found'; readonly user: User }> {
+  const user = await findUserByLogin(table, login);
+  if (!user) return { outcome: 'unknown-login' };
+  if (!administers(user)) return { outcome: 'not-administrator', user };
+  if (needsFactor && !user.secondFactor) return { outcome: 'no-factor', user };
+  return { outcome: 'found', user };
+}
+
+/** The outcome. Nothing has changed, unless the administrator is recovered. */
+export type RecoveryOutcome = Refused | { readonly outcome: 'recovered'; readonly user: User };
 
 /**
  * Lets an administrator log in again who has lost the second factor, the password or both, for
@@ -30,12 +46,10 @@ export async function recoverAdministrator(
 ): Promise<RecoveryOutcome> {
   let hash: Promise<string> | undefined;
   const load = async () => {
-    const user = await findUserByLogin(table, login);
-    if (!user) return { outcome: 'unknown-login' } as const;
-    if (!administers(user)) return { outcome: 'not-administrator', user } as const;
-    if (removesFactor && !user.secondFactor) return { outcome: 'no-factor', user } as const;
+    const found = await findAdministrator(table, login, removesFactor);
+    if (found.outcome !== 'found') return found;
     hash ??= hashPassword?.();
-    return { outcome: 'recovered', user, passwordHash: await hash } as const;
+    return { outcome: 'recovered', user: found.user, passwordHash: await hash } as const;
   };
   return loadDecideCommit<Awaited<ReturnType<typeof load>>, RecoveryOutcome>(
     table,
