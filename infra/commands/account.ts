@@ -44,12 +44,20 @@ export function requireAwsEnvironment(): void {
     );
 }
 
-/** The account of the operator's credentials; reading it needs no permission. */
-async function ownAccount(settings: ConstructorParameters<typeof STS>[0] = PATIENT_SETTINGS) {
-  const { Account } = await new STS(settings).getCallerIdentity({});
+/** The account and the ARN of the operator's credentials; reading them needs no permission. */
+async function ownIdentity(settings: ConstructorParameters<typeof STS>[0] = PATIENT_SETTINGS) {
+  const { Account, Arn } = await new STS(settings).getCallerIdentity({});
   if (Account === undefined) throw new Error('STS does not name the account of the credentials.');
-  return Account;
+  return { account: Account, arn: Arn ?? Account };
 }
+
+/** Another endpoint than AWS's has no accounts. */
+const isElsewhere = (): boolean =>
+  Boolean(process.env.AWS_ENDPOINT_URL || process.env.AWS_ENDPOINT_URL_DYNAMODB);
+
+/** Whose credentials a command uses, for the audit trail. */
+export const operatorsArn = async (): Promise<string> =>
+  isElsewhere() ? 'local' : (await ownIdentity()).arn;
 
 /** Reads an environment as `-c env=NAME` does. Throws if the credentials are of another account. */
 export async function openEnvironment(env: string) {
@@ -63,7 +71,7 @@ export async function requireAccount(
   environment: string,
   { account, region }: Settings,
 ): Promise<string> {
-  const own = await ownAccount(inRegion(region));
+  const { account: own } = await ownIdentity(inRegion(region));
   if (account === undefined || account === own) return own;
   throw new Error(
     `The credentials are of the account ${own}, but ${environmentFile(environment)} names ${account}.`,
@@ -81,9 +89,8 @@ const accountsOfEnvironments = (): [account: string, environment: string][] =>
  * of environments, and at another endpoint than AWS's, any account is accepted.
  */
 export async function requireKnownAccount(known = accountsOfEnvironments()): Promise<void> {
-  const isElsewhere = process.env.AWS_ENDPOINT_URL || process.env.AWS_ENDPOINT_URL_DYNAMODB;
-  if (known.length === 0 || isElsewhere) return;
-  const own = await ownAccount();
+  if (known.length === 0 || isElsewhere()) return;
+  const { account: own } = await ownIdentity();
   if (known.some(([account]) => account === own)) return;
   const names = known.map(([account, name]) => `${account} (${name})`).join(', ');
   throw new Error(

@@ -10,6 +10,7 @@ export const COMMANDS = {
   diff: ['compares a deployment with the deployed stacks', () => import('./deploy/diff.ts')],
   smoke: ['checks a deployment from outside', () => import('./deploy/smoke.ts')],
   'first-admin': ['creates or recovers an administrator', () => import('./operate/first-admin.ts')],
+  emergency: ['admits one account in spite of ssoOnly', () => import('./operate/emergency.ts')],
   import: ['imports users and integrations', () => import('./operate/import.ts')],
   export: ['exports users and integrations', () => import('./operate/export.ts')],
   person: ['prints or forgets the data of a person', () => import('./operate/person.ts')],

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { ROLES } from '../../lib/contract/contract.ts';
 import { LENGTH as PASSWORD_LENGTH } from '../../lib/passwords/password-schema.ts';
+import { isLogin } from '../../lib/users/user-schema.ts';
 import { atMost, count, distinct, flag, matching, setting } from './setting.ts';
 
-/* The KMS keys, new passwords, and how long tokens last. */
+/* The KMS keys, what people log in with, and how long tokens last. */
 
 /** What the keys do whose logical ids begin so. */
 const PURPOSES = {
@@ -112,6 +113,21 @@ export const keySettings = {
             'account announce it.',
           v.pipe(v.string(), v.isoDate(), v.check(isDay, 'must be a day that exists')),
           { example: '2027-01-15' },
+        ),
+      }),
+    ),
+  ),
+  ssoOnly: v.optional(
+    setting(
+      'People log in with the identity provider only: every password is rejected as a wrong one. ' +
+        'Sessions and API tokens stay. While [the provider is ' +
+        'down](runbook.md#the-identity-provider-is-down), an operator admits one account.',
+      v.strictObject({
+        emergencyAccount: setting(
+          'The login of an administrator with a second factor, who can log in while [an ' +
+            'operator](commands.md) has armed the account.',
+          v.pipe(v.string(), v.check(isLogin, 'must be a login')),
+          { example: 'emergency' },
         ),
       }),
     ),

@@ -28,6 +28,8 @@ const texts = v.strictObject({
   tokenCreated: notice,
   identityChanged: notice,
   rolesKept: notice,
+  emergencyArmed: notice,
+  emergencyUsed: notice,
 } satisfies Record<Occasion, unknown>);
 
 /**

@@ -114,6 +114,7 @@ export class GatehouseStack extends EnvironmentStack {
       audit: auditLog.writer.logGroup.logGroupName,
       verification: verification?.verifier.logGroup.logGroupName,
       hasEdge: settings.edge !== undefined,
+      hasEmergencyAccount: settings.ssoOnly !== undefined,
     });
   }
 }

@@ -14,7 +14,7 @@ import {
   openFactorRequirement,
 } from '../second-factor/user-factor.ts';
 import { newSession } from '../sessions/session.ts';
-import { loadDecideCommit } from '../table/change.ts';
+import { type Decision, loadDecideCommit } from '../table/change.ts';
 import { entityKey, type Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
@@ -23,6 +23,14 @@ import type { Rejected } from '../throttle/run-attempt.ts';
 import { openIssuer } from '../tokens/issue-token.ts';
 import { tokenLifetimeSeconds } from '../tokens/token.ts';
 import { loggedIn } from '../users/credential-table.ts';
+import {
+  type Arming,
+  armingKey,
+  emergencyUsed,
+  isArmedFor,
+  logEmergency,
+  readEmergency,
+} from '../users/emergency-account.ts';
 import { type Session, sessionStarted } from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
 import { loginGuardKey } from '../users/user-items.ts';
@@ -36,6 +44,8 @@ interface Services {
   readonly factorSecrets: DeriveFactorSecrets;
   readonly requirement: FactorRequirement | undefined;
   readonly throttle: LoginThrottle;
+  /** With ssoOnly, the login of the only account that a password can admit. */
+  readonly emergencyAccount: string | undefined;
   readonly issueToken: (user: User, session: Session) => Promise<string>;
 }
 
@@ -46,6 +56,7 @@ export const openLogIn = (table: Table): Services => ({
   factorSecrets: openFactorSecrets(),
   requirement: openFactorRequirement(),
   throttle: openLoginThrottle(table),
+  emergencyAccount: process.env.EMERGENCY_ACCOUNT,
   issueToken: openIssuer(table),
 });
 
@@ -74,14 +85,15 @@ export interface LoggedIn {
  * amount of work in each case, so that the timing reveals neither which logins exist nor who has a
  * second factor. After the right password, fails with code-required without a code, and with
  * bad-credentials for one that is wrong or was used. Fails with too-many-attempts before any of
- * that work, and with unavailable when the session could not be stored.
+ * that work, and with unavailable when the session could not be stored. With ssoOnly, every
+ * password is as a wrong one, except for the emergency account while it is armed.
  */
 export async function logIn(
   services: Services,
   source: Source,
   credentials: Credentials,
 ): Promise<LoggedIn> {
-  const { table, throttle } = services;
+  const { table, throttle, emergencyAccount } = services;
   const { username: login, password, code } = credentials;
   // An invalid login may be too long for a key. The guard of an empty login is read instead; none
   // exists.
@@ -91,22 +103,30 @@ export async function logIn(
     {
       login,
       source,
-      alsoRead: [guardKey],
+      alsoRead: emergencyAccount === undefined ? [guardKey] : [guardKey, armingKey],
       userIdIn: ([guard]) => guard?.id as number | undefined,
     },
     {
-      load: ([guard]) => readUser(table, login, guard, guardKey),
-      ...(isRecoveryForm(typedCode) && {
-        isRecoveryCode: (user: User | undefined) => isRecoveryCode(services, user, typedCode),
+      load: async ([guard, arming]) => ({
+        user: await readUser(table, login, guard, guardKey),
+        arming: arming as Arming | undefined,
       }),
-      async verify(user) {
-        const verified = await verify(services, user, credentials);
+      ...(isRecoveryForm(typedCode) && {
+        isRecoveryCode: ({ user }: Loaded) => isRecoveryCode(services, user, typedCode),
+      }),
+      async verify(loaded) {
+        const verified = await verify(services, loaded, credentials);
         if ('failure' in verified) return verified;
         return (clearFailures) =>
           startSession(services, verified, { source, credentials, clearFailures });
       },
     },
   );
+}
+
+interface Loaded {
+  readonly user: User | undefined;
+  readonly arming: Arming | undefined;
 }
 
 /** A user whose password was verified, and the code if the user has a second factor. */
@@ -137,8 +157,8 @@ async function isRecoveryCode(
  * whether the user has a second factor. Fails with code-required.
  */
 async function verify(
-  { passwords, factorSecrets }: Services,
-  user: User | undefined,
+  { passwords, factorSecrets, emergencyAccount }: Services,
+  { user, arming }: Loaded,
   { password: typed, code: separate }: Credentials,
 ): Promise<Verified | Rejected> {
   const factor = user?.secondFactor;
@@ -147,6 +167,10 @@ async function verify(
   const { password, code } = factor ? separated : { password: typed, code: '' };
   const matches = await passwords.matches(password, user?.passwordHash);
   if (!user?.passwordHash || !matches || !user.activated) return { failure: 'bad-credentials' };
+  const isAdmitted =
+    emergencyAccount === undefined ||
+    (user.login === emergencyAccount && isArmedFor(user, arming, Date.now()));
+  if (!isAdmitted) return { failure: 'bad-credentials' };
   if (!factor) return { user, password, used: undefined };
   if (code === '') throw new Failure('code-required');
   const secrets = await factorSecrets(user.id, factor);
@@ -169,12 +193,12 @@ async function startSession(
     readonly clearFailures: (now: number) => readonly Write[];
   },
 ): Promise<LoggedIn> {
-  const { table, passwords, requirement, issueToken } = services;
+  const { passwords, requirement, issueToken, emergencyAccount } = services;
   const { user, password, used } = verified;
   const { source, credentials, clearFailures } = request;
   const isOutdated = passwords.isOutdated(user.passwordHash as string, password);
   const passwordHash = isOutdated ? await passwords.hash(password) : undefined;
-  const { rememberMe: remembered } = credentials;
+  const remembered = credentials.rememberMe && emergencyAccount === undefined;
   const proof = { remembered, secondFactor: used !== undefined };
   const lifetime = tokenLifetimeSeconds();
   const seconds = remembered ? lifetime.remembered : lifetime.usual;
@@ -182,13 +206,18 @@ async function startSession(
   // Before the session is stored: one without a token would be listed and audited.
   const token = await issueToken(user, session);
   const replaced = { passwordHash, clearFailures };
-  const { user: current, isStored } = await storeSession(table, verified, session, replaced);
+  const { isStored, ...current } = await storeSession(services, verified, session, replaced);
   if (!isStored) {
     const verifiedAgain = await verify(services, current, credentials);
     if ('failure' in verifiedAgain) throw new Failure(verifiedAgain.failure);
     return startSession(services, verifiedAgain, request);
   }
-  return { token, userId: user.id, factorRequiredFrom: factorRequiredFrom(current, requirement) };
+  if (emergencyAccount !== undefined) logEmergency('used');
+  return {
+    token,
+    userId: user.id,
+    factorRequiredFrom: factorRequiredFrom(current.user, requirement),
+  };
 }
 
 /**
@@ -206,7 +235,7 @@ async function readUser(
   return user?.login === login ? user : undefined;
 }
 
-interface Stored {
+interface Stored extends Loaded {
   readonly user: User;
   readonly isStored: boolean;
 }
@@ -215,10 +244,10 @@ interface Stored {
  * Stores a session of the user whose password and code were verified, unless the second factor has
  * been turned on or off or all sessions have been ended since. Returns the user as of the commit.
  * Fails with bad-credentials if the password has been changed, the code has been used, or the
- * account must no longer be used, and with unavailable.
+ * account must no longer be used or is no longer armed, and with unavailable.
  */
 function storeSession(
-  table: Table,
+  { table, emergencyAccount }: Services,
   { user: verified, used }: Verified,
   session: Session,
   {
@@ -234,9 +263,10 @@ function storeSession(
   const load = async () => {
     const user = known ?? (await findUser(table, verified.id));
     known = undefined;
-    return user;
+    const emergency = emergencyAccount === undefined ? undefined : await readEmergency(table);
+    return { user, emergency };
   };
-  return loadDecideCommit<User | undefined, Stored>(table, load, (user, now) => {
+  return loadDecideCommit(table, load, ({ user, emergency }, now): Decision<Stored> => {
     const { login, incarnation, passwordChanges } = verified;
     const isVerified =
       user?.activated &&
@@ -244,10 +274,12 @@ function storeSession(
       user.incarnation === incarnation &&
       user.passwordChanges === passwordChanges;
     if (!isVerified) throw new Failure('bad-credentials');
+    const arming = emergency?.arming;
+    if (emergency && !isArmedFor(user, arming, now)) throw new Failure('bad-credentials');
     const isSame =
       user.secondFactor?.nonce === verified.secondFactor?.nonce &&
       user.sessionEndings === verified.sessionEndings;
-    if (!isSame) return { writes: [], result: { user, isStored: false } };
+    if (!isSame) return { writes: [], result: { user, arming, isStored: false } };
     const factor = user.secondFactor;
     const secondFactor = factor && used && factorAfter(factor, used.secrets, used.code, now);
     if (factor && !secondFactor) throw new Failure('bad-credentials');
@@ -264,8 +296,9 @@ function storeSession(
         loggedIn(user, session, { passwordHash, secondFactor }),
         sessionStarted(user, session),
         auditEntry(actor, event, now),
+        ...(emergency && arming ? emergencyUsed({ ...emergency, arming }, user, actor, now) : []),
       ],
-      result: { user, isStored: true },
+      result: { user, arming, isStored: true },
     };
   });
 }

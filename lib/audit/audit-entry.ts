@@ -85,6 +85,9 @@ export const AUDITED_ACTIONS = [
   'login.failed',
   'login.throttled',
   'login.codeRejected',
+  'emergency.armed',
+  'emergency.disarmed',
+  'emergency.used',
   'integration.created',
   'integration.updated',
   'integration.deleted',
@@ -231,7 +234,7 @@ export interface AuditEntry extends Omit<AuditEvent, 'changes'> {
 }
 
 /** The actor of the changes of an operator's command. */
-export const operator = (command: 'first-admin' | 'import' | 'person'): Actor => ({
+export const operator = (command: 'emergency' | 'first-admin' | 'import' | 'person'): Actor => ({
   id: 0,
   login: OPERATOR_NAME,
   source: undefined,

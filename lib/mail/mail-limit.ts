@@ -21,6 +21,8 @@ export const MAILS_PER_WINDOW: Readonly<Record<Occasion, number>> = {
   tokenCreated: 20,
   identityChanged: 20,
   rolesKept: 5,
+  emergencyArmed: 20,
+  emergencyUsed: 20,
 };
 /** The same while the address of the account is unproven. */
 const TO_UNPROVEN_MAX = 3;

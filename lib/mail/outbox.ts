@@ -26,6 +26,8 @@ export const OCCASIONS = [
   'tokenCreated',
   'identityChanged',
   'rolesKept',
+  'emergencyArmed',
+  'emergencyUsed',
 ] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 export type NoticeOccasion = Exclude<Occasion, 'reset' | 'invitation' | 'emailConfirmation'>;

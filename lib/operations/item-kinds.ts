@@ -23,6 +23,7 @@ import { readCountItem } from '../table/read-budget.ts';
 import { attemptsItem, rejectionItem, sourceItem } from '../throttle/attempt-items.ts';
 import { tokenUseItem } from '../tokens/api-token.ts';
 import { notBeforeItem, publicKeyItem } from '../tokens/token.ts';
+import { armingItem } from '../users/emergency-account.ts';
 import { apiTokenItem, sessionItem } from '../users/session-item.ts';
 import * as users from '../users/user-items.ts';
 import { importedIntegrationItem, importedUserItem } from './import-marker.ts';
@@ -38,6 +39,7 @@ const DECLARATIONS = {
   email: users.emailItem,
   identity: users.identityItem,
   administrators: users.rosterItem,
+  arming: armingItem,
   integration: integrationItem,
   parameter: parameterItem,
   credential: credentialItem,

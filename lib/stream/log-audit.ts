@@ -7,6 +7,7 @@ import type { Key } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, set } from '../table/write.ts';
 import { isTokenUse, type TokenUse, userOfTokenUse } from '../tokens/api-token.ts';
+import { armingKey, logEmergency } from '../users/emergency-account.ts';
 import { actorOf, auditEventFor, findUser } from '../users/user-table.ts';
 import {
   type BatchResponse,
@@ -17,9 +18,10 @@ import {
 
 /**
  * Logs the audit entries of a batch of stream records, one line each in the form of
- * `GET /api/audits`, unless they have been deleted since, and adds an entry for the first use of an
- * API token from a network. If they cannot be read, the whole batch is handed over again: an entry
- * is logged at least once, and duplicates have its `id`.
+ * `GET /api/audits`, unless they have been deleted since, adds an entry for the first use of an API
+ * token from a network, and raises an alarm when the emergency account is armed. If they cannot be
+ * read, the whole batch is handed over again: an entry is logged at least once, and duplicates have
+ * its `id`.
  */
 export async function logAudit(
   { Records }: { readonly Records: readonly StreamRecord[] },
@@ -29,8 +31,12 @@ export async function logAudit(
   setDeadline(getRemainingTimeInMillis());
   const records = Records.map(parseRecord);
   try {
-    for (const { key } of records.filter(({ key }) => isTokenUse(key))) await auditUse(table, key);
-    const entries = records.filter(({ key }) => !isTokenUse(key));
+    const entries: typeof records = [];
+    for (const record of records) {
+      if (isTokenUse(record.key)) await auditUse(table, record.key);
+      else if (record.key.pk === armingKey.pk) logEmergency('armed');
+      else entries.push(record);
+    }
     const items = await table.getAll(entries.map(({ key }) => key));
     for (const item of items) if (item) log(auditView(entryOf(item)));
     return { batchItemFailures: [] };

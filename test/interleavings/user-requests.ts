@@ -310,6 +310,7 @@ export const ownAccount = {
         {
           ...services(table),
           requirement: undefined,
+          emergencyAccount: undefined,
           issueToken: async ({ passwordChanges, sessionEndings }, { jti }) =>
             JSON.stringify({ jti, passwordChanges, sessionEndings }),
         },

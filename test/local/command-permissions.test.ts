@@ -72,6 +72,8 @@ const ANY = {
   onConditionFailed: 'retry',
 } as const;
 
+const FACTOR = { nonce: 'n', key: 'k', lastStep: 1, recoveryNonce: 'r', recoveryCodes: 1 };
+
 /** Otherwise an external engine could not delete the table at the end. */
 async function unprotect(): Promise<void> {
   const { endpoint, region, tableName: TableName } = gatehouse.cloud;
@@ -212,18 +214,21 @@ describe('the documented permissions of', () => {
     expect(await actionsOfRun('export', file)).toEqual(documentedFor('export'));
   });
 
+  it('emergency and emergency --disarm are those that it needs', async () => {
+    await commit(gatehouse.table, [set(entityKey('USER', 1), { secondFactor: FACTOR }, EXISTS)]);
+
+    const arm = ['--login', 'admin', '--minutes', '1', '--reason', 'A rehearsal'];
+    expect(await actionsOfRun('emergency', ...arm)).toEqual(documentedFor('emergency'));
+    expect(await actionsOfRun('emergency', '--disarm')).toEqual(
+      documentedFor('emergency --disarm'),
+    );
+  });
+
   // Last, because the administrator has another password then.
   it.each(['first-admin --remove-second-factor', 'first-admin --new-password'])(
     '%s are those that it needs',
     async (command) => {
-      const secondFactor = {
-        nonce: 'n',
-        key: 'k',
-        lastStep: 1,
-        recoveryNonce: 'r',
-        recoveryCodes: 1,
-      };
-      await commit(gatehouse.table, [set(entityKey('USER', 1), { secondFactor }, EXISTS)]);
+      await commit(gatehouse.table, [set(entityKey('USER', 1), { secondFactor: FACTOR }, EXISTS)]);
 
       const used = await actionsOfRun(...command.split(' '), '--login', 'admin');
 

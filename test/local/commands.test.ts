@@ -497,6 +497,9 @@ const OF_TABLE =
   '--like, --environment, --pepper-key, --values-key and --unprotected require --table.';
 const SKIP = '--skip must be a whole number from 1 to 999999999.';
 const KEY = 'arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+const EMERGENCY = ['--login', 'emergency'];
+const MINUTES = '--minutes must be a whole number from 1 to 240.';
+const REASON = '--reason must have 1 to 200 characters in one line.';
 const FOR_NEW = '--email is for a new administrator only: leave it out.';
 it.each<[script: string, args: string[], sentence: string]>([
   ['verify', ['--table', ''], '--table requires a value.'],
@@ -515,6 +518,13 @@ it.each<[script: string, args: string[], sentence: string]>([
     '--email must be an e-mail address.',
   ],
   ['first-admin', [...GATE, ...ADMINISTRATOR, '--new-password'], FOR_NEW],
+  ['emergency', ['--minutes', '5', '--reason', 'x'], '--login is missing.'],
+  ['emergency', [...EMERGENCY, '--reason', 'x'], MINUTES],
+  ['emergency', [...EMERGENCY, '--reason', 'x', '--minutes', '0'], MINUTES],
+  ['emergency', [...EMERGENCY, '--reason', 'x', '--minutes', '241'], MINUTES],
+  ['emergency', [...EMERGENCY, '--minutes', '240'], REASON],
+  ['emergency', [...EMERGENCY, '--minutes', '240', '--reason', 'a\nb'], REASON],
+  ['emergency', [...EMERGENCY, '--disarm'], '--disarm needs no other option than --table.'],
   ['person', ['--forget'], '--login or --id is missing.'],
   ['person', ['--id', 'dora'], '--id must be the id of a user.'],
 ])('%s exits with 2 and its usage for %j', async (script, args, sentence) => {
@@ -565,6 +575,7 @@ describe('a command', () => {
     ['export', [...GATE, 'not-exported.jsonl'], 3],
     ['first-admin', [...GATE, ...ADMINISTRATOR], 1],
     ['person', [...GATE, '--login', 'root'], 1],
+    ['emergency', [...GATE, '--disarm'], 1],
   ];
 
   it.each([...ON_TABLE, ['preflight', ['--env', 'dev'], 2]] as typeof ON_TABLE)(

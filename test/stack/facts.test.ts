@@ -251,6 +251,47 @@ describe('the function', () => {
     );
   });
 
+  it.each([
+    ['no function writes', /Put|Update|Delete/, []],
+    ['only the log-in reads', /Get|Query|Condition/, ['POST /api/authenticate']],
+  ])('of an emergency: %s whether an account is armed', (_, actions, expected) => {
+    const matches = (pattern: string) =>
+      new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test('EMERGENCY');
+    const having = functionsOf(other).filter((fn) =>
+      statementsOf(other, fn).some(
+        ({ Action, Condition }) =>
+          [Action].flat().some((action) => /^dynamodb:.*Item|Query/.test(action)) &&
+          [Action].flat().some((action) => actions.test(action)) &&
+          // The daily verification reads the whole table.
+          (Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? []).some(matches),
+      ),
+    );
+    const unbounded = functionsOf(other).filter((fn) =>
+      statementsOf(other, fn).some(
+        ({ Action, Condition }) =>
+          !Condition && [Action].flat().some((action) => /^dynamodb:.*(Item|\*)/.test(action)),
+      ),
+    );
+
+    expect(having.map(({ Description }) => Description)).toEqual(expected);
+    expect(unbounded.map(({ Description }) => Description)).toEqual([
+      expect.stringMatching(/^verifies the table/),
+    ]);
+  });
+
+  it('is handed the arming of the emergency account also if it replaces another', () => {
+    const patterns = propertiesOf(other, 'AWS::Lambda::EventSourceMapping').flatMap(
+      ({ FilterCriteria }) => FilterCriteria.Filters.map(({ Pattern }: never) => Pattern as string),
+    );
+
+    expect(patterns.filter((pattern) => pattern.includes('MODIFY'))).toEqual([
+      JSON.stringify({
+        eventName: ['INSERT', 'MODIFY'],
+        dynamodb: { Keys: { pk: { S: [{ prefix: 'EMERGENCY' }] } } },
+      }),
+    ]);
+  });
+
   it('of a route has the settings in its environment, wherever it has the variable', () => {
     const joined = (one: string, two: string) => ({
       'Fn::Join': ['', [arnOf(one), ',', arnOf(two)]],
@@ -292,6 +333,7 @@ describe('the function', () => {
           MODULE_KEYS: joined('ModuleKeyB', 'ModuleKeyA'),
           PEPPER_KEYS: joined('PepperKeyB', 'PepperKeyA'),
           FACTOR_KEY: arnOf('FactorKey'),
+          EMERGENCY_ACCOUNT: 'break-glass',
           FACTOR_REQUIRED_FOR: 'ROLE_ADMIN,ROLE_ANALYST',
           FACTOR_REQUIRED_FROM: '2031-02-03',
           VALUES_KEY: arnOf('ValuesKey'),
@@ -336,7 +378,7 @@ describe('the function', () => {
     );
 
     expect(mappings.map(({ Properties }) => Properties)).toMatchObject(
-      [['"AUDIT#"', '"TOKEN-USE#"'], ['"TOKEN-USE#"']].map((prefixes) => ({
+      [['"AUDIT#"', '"TOKEN-USE#"', '"EMERGENCY"'], ['"TOKEN-USE#"']].map((prefixes) => ({
         ParallelizationFactor: 1,
         MaximumRecordAgeInSeconds: 86_400,
         FilterCriteria: {

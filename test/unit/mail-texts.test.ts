@@ -81,13 +81,17 @@ it.each<[string, object, string]>([
     { emailConfirmation: { subject: '', text: '{link}' } },
     'emailConfirmation.text: Invalid content: Expected "{email}" but received !"{email}"',
   ],
-  ...['passwordChanged', 'emailChanged', 'secondFactorChanged', 'codeRejected'].map(
-    (name): [string, object, string] => [
-      `of ${name} has a link`,
-      { [name]: { subject: '', text: '{link}' } },
-      `${name}.text: Invalid content: Expected !"{link}" but received "{link}"`,
-    ],
-  ),
+  ...[
+    'passwordChanged',
+    'emailChanged',
+    'secondFactorChanged',
+    'codeRejected',
+    'emergencyUsed',
+  ].map((name): [string, object, string] => [
+    `of ${name} has a link`,
+    { [name]: { subject: '', text: '{link}' } },
+    `${name}.text: Invalid content: Expected !"{link}" but received "{link}"`,
+  ]),
 ])('a text that %s is rejected', (_, texts, violation) => {
   const folder = folderWith({ en: texts });
 

@@ -154,8 +154,9 @@ export class AdministrationTable extends Construct {
 
   /**
    * Hands the keys of items that are created under these prefixes to a function, in the order of
-   * each partition key. Call it once per function: AWS rejects a second event source mapping of the
-   * same stream and function, whatever its filter, https://github.com/anomalyco/sst/issues/5975
+   * each partition key, and the key of the armed emergency account also when it is replaced. Call
+   * it once per function: AWS rejects a second event source mapping of the same stream and
+   * function, whatever its filter, https://github.com/anomalyco/sst/issues/5975
    */
   handOver(
     prefixes: readonly string[],
@@ -187,7 +188,7 @@ export class AdministrationTable extends Construct {
       // https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html
       filters: prefixes.map((prefix) =>
         FilterCriteria.filter({
-          eventName: FilterRule.isEqual('INSERT'),
+          eventName: FilterRule.or('INSERT', ...(prefix === PARTITION.arming ? ['MODIFY'] : [])),
           dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(prefix) } } },
         }),
       ),

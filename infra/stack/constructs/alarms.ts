@@ -191,6 +191,12 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
       metric: metrics.rejections('bad-credentials').with({ period: Duration.minutes(15) }),
       threshold: MANY_WRONG_PASSWORDS,
     },
+    ...(settings.ssoOnly && {
+      'emergency-account': {
+        meaning: 'The emergency account was armed, or somebody has logged in to it.',
+        metric: metrics.emergencies.with(everyMinute),
+      },
+    }),
     ...(settings.edge && {
       // Does not roll back: anybody who reaches the API directly could raise it.
       'not-from-edge': {

@@ -8,6 +8,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
+import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import type { Route } from '../../../routes.ts';
 import { issuersVariable } from '../../settings/issuers.ts';
 import { type Deployment, GatehouseFunction, nameByContent } from './gatehouse-function.ts';
@@ -55,7 +56,8 @@ export class EndpointFunction extends GatehouseFunction {
     const { settings } = deployment;
     const { tokenLife, auditDays, failuresPerSource, corsOrigins, edge, loginConcurrency } =
       settings;
-    const { deletionEndsSessions, confirmEmailChanges, passwords, secondFactor } = settings;
+    const { deletionEndsSessions, confirmEmailChanges, passwords, secondFactor, ssoOnly } =
+      settings;
     const createsTokens = contract.failures?.includes('too-many-tokens');
     const setsPassword = contract.failures?.includes('common-password');
     const knowsIssuers = settings.issuers.length > 0 && ISSUER_ROUTES.includes(route);
@@ -84,6 +86,10 @@ export class EndpointFunction extends GatehouseFunction {
           (!isPublic || permissions.keys?.includes('factor')) && {
             FACTOR_REQUIRED_FOR: secondFactor.requiredFor.join(','),
             FACTOR_REQUIRED_FROM: secondFactor.from,
+          }),
+        ...(ssoOnly &&
+          permissions.conditionCheck?.includes(PARTITION.arming) && {
+            EMERGENCY_ACCOUNT: ssoOnly.emergencyAccount,
           }),
         ...(!isPublic && confirmEmailChanges && { CONFIRM_EMAIL_CHANGES: 'true' }),
         ...(setsPassword && { PASSWORD_MINIMUM: String(passwords.minimum) }),

@@ -68,14 +68,15 @@ export class Mail extends Construct {
 /**
  * Adds an entry to the audit trail for the first use of an API token from a network, because the
  * functions that record uses may not write to the trail. With `auditLogDays`, it also writes each
- * new entry of the trail to a log, from which other systems receive it.
+ * new entry of the trail to a log, from which other systems receive it. With `ssoOnly`, it raises
+ * an alarm when the emergency account is armed.
  */
 export class AuditLog extends Construct {
   readonly writer: GatehouseFunction;
 
   constructor(scope: Construct, id: string, table: AdministrationTable, deployment: Deployment) {
     super(scope, id);
-    const { auditLogDays, logRetentionDays } = deployment.settings;
+    const { auditLogDays, logRetentionDays, ssoOnly } = deployment.settings;
     this.writer = new GatehouseFunction(this, 'Function', deployment, {
       file: 'log-audit',
       log: functionLog(this, 'Log', 'audit', auditLogDays ?? logRetentionDays),
@@ -91,7 +92,9 @@ export class AuditLog extends Construct {
       put: [PARTITION.audit],
       update: [PARTITION.tokenUse],
     });
-    table.handOver([...logged, PARTITION.tokenUse], this.writer, {
+    // The item itself, so that it raises the alarm however an operator has written it.
+    const watched = ssoOnly ? [PARTITION.arming] : [];
+    table.handOver([...logged, PARTITION.tokenUse, ...watched], this.writer, {
       // As many as can be read at once. The entries of a month have one partition key, and their
       // order would not outlast a second batch in work.
       batchSize: 100,

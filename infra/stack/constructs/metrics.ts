@@ -59,6 +59,8 @@ export function metricsOf(of: {
     retries: logged('retries'),
     mailsNotSent: logged('mailsNotSent'),
     mailsUnreachable: logged('mailsUnreachable'),
+    /** How often the emergency account was armed or used. */
+    emergencies: logged('emergencies'),
     /** Milliseconds that a mail has waited when the function receives it. */
     mailDelay: delayOf(of.mailFunction),
     /** Milliseconds that an entry has waited; absent without a log of the audit trail. */

@@ -10,6 +10,7 @@ interface Logs {
   readonly audit: string;
   readonly verification: string | undefined;
   readonly hasEdge: boolean;
+  readonly hasEmergencyAccount: boolean;
 }
 
 /** Log groups, and the commands of a query on them. */
@@ -25,6 +26,7 @@ export class Queries extends Construct {
       ...ofClients(logs),
       ...ofAudit(logs),
       ...ofVerification(logs),
+      ...ofEmergencies(logs),
     };
     for (const [name, [logGroups, ...commands]] of Object.entries(queries))
       new CfnQueryDefinition(this, name, {
@@ -170,3 +172,15 @@ function ofVerification({ verification }: Logs): Record<string, Query> {
     'verification-missing': [[verification], ...lines],
   };
 }
+
+const ofEmergencies = ({ functions, audit, hasEmergencyAccount }: Logs): Record<string, Query> =>
+  hasEmergencyAccount
+    ? {
+        'emergency-account': [
+          [functions, audit],
+          'filter ispresent(emergency)',
+          'fields @timestamp, emergency',
+          BY_TIME,
+        ],
+      }
+    : {};

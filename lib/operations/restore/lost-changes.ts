@@ -20,6 +20,9 @@ const NOTHING_LOST: ReadonlySet<AuditedAction> = new Set<AuditedAction>([
   'login.failed',
   'login.throttled',
   'login.codeRejected',
+  'emergency.armed',
+  'emergency.disarmed',
+  'emergency.used',
   'integration.restarted',
   'module.reported',
 ]);

@@ -69,6 +69,7 @@ export const OTHER_SETTINGS = {
   ],
   deletionEndsSessions: true,
   secondFactor: { requiredFor: ['ROLE_ADMIN', 'ROLE_ANALYST'], from: '2031-02-03' },
+  ssoOnly: { emergencyAccount: 'break-glass' },
   confirmEmailChanges: true,
   dailyVerification: true,
   deployment: 'canary',
