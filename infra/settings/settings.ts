@@ -155,6 +155,11 @@ export const settings = v.pipe(
     'With keepData, all URLs must be https: whoever answers for a provider can log in as anybody',
   ),
   rule(
+    ['ssoOnly'],
+    ({ ssoOnly, issuers }) => !ssoOnly || issuers.length > 0,
+    'requires issuers: otherwise nobody could log in',
+  ),
+  rule(
     ['existing'],
     ({ keepData, existing: { tableStream, keys = {} } = {} }) =>
       keepData || (!tableStream && Object.keys(keys).length === 0),
