@@ -60,7 +60,7 @@ export const ownerOf = (target: string): string => {
 };
 
 /** What is seen after these changes. Fails if one does not start from what there is. */
-export function seenAfter(before: Seen, changes: readonly Made[], values: Fields): Seen {
+function seenAfter(before: Seen, changes: readonly Made[], values: Fields): Seen {
   const seen = new Map(before);
   for (const { action, target, integrationName, changes: parts } of changes) {
     assert.equal(seen.has(target), !action.endsWith('created'), `${action} ${target}`);
@@ -89,7 +89,7 @@ export function seenAfter(before: Seen, changes: readonly Made[], values: Fields
 }
 
 /** The mails that these changes cause: their occasions and users. */
-export const mailsFor = (changes: readonly Made[], users: readonly Item[]): string[] =>
+const mailsFor = (changes: readonly Made[], users: readonly Item[]): string[] =>
   changes.flatMap(({ action, target, changes: parts }) => {
     const user = users.find(({ pk, id }) => pk === 'USER' && target === `user/${id}`);
     if (!user) return [];
@@ -108,7 +108,7 @@ export const hasMoved = (email: Made['changes'][number] | undefined): boolean =>
   email !== undefined && !isSameRecipient(`${email.from}`, `${email.to}`);
 
 /** Fails if something changes that people do not see, other than what follows from the changes. */
-export function requireOnly(
+function requireOnly(
   changes: readonly Made[],
   before: readonly Item[],
   after: readonly Item[],
@@ -121,7 +121,8 @@ export function requireOnly(
     if (was === is || isDeepStrictEqual(was, is)) continue;
     const { pk, id } = (is ?? was) as Item;
     // The verification knows of these.
-    if (pk === 'CONF' || /^(LOGIN|EMAIL|AUDIT|MAIL|TOKEN)#|^(ADMINS|TOTAL)$/.test(pk)) continue;
+    if (pk === 'CONF' || /^(LOGIN|EMAIL|AUDIT|MAIL|TOKEN|CREDENTIAL)#|^(ADMINS|TOTAL)$/.test(pk))
+      continue;
     const own = changes.filter(({ target }) => ownerOf(target) === `${pk.toLowerCase()}/${id}`);
     assert.ok(own.length > 0, `${name} is changed.`);
     if (!was || !is) continue;
@@ -144,6 +145,52 @@ function constant(user: Item) {
   const { passwordHash, passwordChanges, secondFactor, incarnation, createdBy } =
     user as unknown as User;
   return { passwordHash, passwordChanges, secondFactor, incarnation, createdBy };
+}
+
+/** A transaction of an application. */
+interface Commit {
+  readonly before: readonly Item[];
+  readonly after: readonly Item[];
+  readonly callerId: number;
+  /** Of secrets. */
+  readonly values: object;
+}
+
+/** Fails if a transaction makes anything but the next changes of a plan. Returns these. */
+export function requireStated(
+  next: Printed['changes'],
+  { before, after, callerId, values }: Commit,
+): Made[] {
+  const known = new Set(before.map(nameOf));
+  const added = (prefix: string) =>
+    after
+      .filter((item) => item.pk.startsWith(prefix) && !known.has(nameOf(item)))
+      .sort((one, other) => (one.sk < other.sk ? -1 : 1));
+  const entries = added('AUDIT#');
+  const made = next
+    .slice(0, entries.length)
+    .map((change, at): Made => ({ ...change, target: `${entries[at]?.target}` }));
+  const login = before.find(({ pk, id }) => pk === 'USER' && id === callerId)?.login;
+  assert.deepEqual(
+    entries.map((entry) => [entry.action, entry.targetName, entry.integrationName, entry.actor]),
+    made.map(({ action, name, integrationName }) => [action, name, integrationName, login]),
+  );
+  const withoutValues = (fields: readonly string[]) =>
+    fields.filter((field) => field !== 'confValue' && field !== 'secretVersion');
+  assert.deepEqual(
+    entries.map(({ fields }) => withoutValues(fields as string[])),
+    made.map(({ changes }) => withoutValues(changes.map(({ field }) => field))),
+  );
+  assert.deepEqual(seenIn(after), seenAfter(seenIn(before), made, { ...values }));
+  const mails = added('MAIL#').map(({ occasion, userId }) => `${occasion} ${userId}`);
+  assert.deepEqual(mails.sort(), mailsFor(made, after).sort());
+  requireOnly(made, before, after);
+  for (const { target, action } of made)
+    if (target.startsWith('user') && !action.endsWith('deleted'))
+      assert.ok(
+        after.some((item) => `user/${item.id}` === target && item.lastModifiedBy === login),
+      );
+  return made;
 }
 
 /** Fails if something is not as files say, or is left of what they prune. */
