@@ -17,13 +17,13 @@ import {
 /** Where a request stands after a history of replies: its calls, or how it has ended. */
 export interface Node {
   readonly id: number;
-  /** The replies to each of its earlier groups of parallel calls. */
-  readonly history: readonly (readonly Reply[])[];
+  /** The replies to each of its earlier groups of parallel calls, of which some may still wait. */
+  readonly history: readonly (readonly (Reply | undefined)[])[];
   /** What each of these groups has asked for. */
   readonly asked: readonly string[];
   readonly calls: readonly Call[];
   readonly outcome: Outcome | undefined;
-  readonly next: Map<string, Node>;
+  readonly next: Map<string, Node | undefined>;
 }
 
 /** How a request has ended. */
@@ -61,16 +61,21 @@ export class Automaton {
     return this.#root;
   }
 
-  /** Where the request stands after the replies to all calls of a node. */
-  async after(node: Node, replies: readonly Reply[]): Promise<Node> {
-    const name = replies.map(({ id }) => id).join();
-    let next = node.next.get(name);
-    if (!next) {
+  /**
+   * Where the request stands after these replies to the calls of a node: undefined if it waits for
+   * the others.
+   */
+  async after(node: Node, replies: readonly (Reply | undefined)[]): Promise<Node | undefined> {
+    const unanswered = node.calls.filter((_, position) => !replies[position]);
+    if (unanswered.length > 0 && !this.#request.readsAhead) return undefined;
+    const name = replies.map((reply) => reply?.id).join();
+    if (!node.next.has(name)) {
       const asked = [...node.asked, textOfCalls(node.calls)];
-      next = await this.#nodeAfter([...node.history, replies], asked);
-      node.next.set(name, next);
+      const next = await this.#nodeAfter([...node.history, replies], asked);
+      const goesOn = unanswered.length === 0 || next.calls.length > unanswered.length;
+      node.next.set(name, goesOn ? next : undefined);
     }
-    return next;
+    return node.next.get(name);
   }
 
   async #nodeAfter(history: Node['history'], asked: Node['asked']): Promise<Node> {
@@ -94,11 +99,16 @@ export class Automaton {
       const isSame = textOfCalls(group.map(({ asked: call }) => call)) === asked[at];
       assert(isSame, `${this.#request.name}: its code keeps something from an earlier request.`);
       for (const [position, reply] of replies.entries()) {
-        assert(waiting.every(isReread), 'A call is made before all parallel calls have ended.');
+        assert(
+          this.#request.readsAhead || waiting.every(isReread),
+          'A call is made before all parallel calls have ended.',
+        );
         assert.equal(outcome, undefined, 'A response is sent before all calls have ended.');
+        if (!reply) continue;
         group[position]?.answer(reply);
         await idle();
       }
+      waiting.unshift(...group.filter((_, position) => !replies[position]));
     }
     const calls = waiting.map(({ asked }): Call => ({ ...asked, id: ids++, by: this.#request }));
     assert(outcome ? calls.length === 0 : calls.length > 0, 'A request waits for nothing.');

@@ -94,6 +94,25 @@ describe('the explorer', () => {
     });
   });
 
+  it('serves a call that is made before all parallel calls have ended', async () => {
+    const ahead: Request = {
+      name: 'a looks twice',
+      handler: 'count',
+      writes: [],
+      readsAhead: true,
+      async run(table) {
+        const read = async () => Number((await table.get(key))?.n);
+        const [second, other] = await Promise.all([read().then(read), read()]);
+        return second < other;
+      },
+    };
+    await deterministic(async () => {
+      const { violation } = await of(ahead, counting('b counts', true)).judge();
+
+      expect(violation?.schedule.text).toBe('2 1 1.1 2 1');
+    });
+  });
+
   it('rejects code that keeps what an earlier request has read', async () => {
     let known: unknown;
     const caching = async (table: SnapshotTable) => {

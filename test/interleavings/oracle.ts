@@ -132,7 +132,7 @@ function givenUp({ processes }: State): string | undefined {
     .filter(({ outcome }) => outcome?.kind === 'unavailable');
   if (failed.some(({ outcome }) => outcome === GAVE_UP))
     return 'a request retries without progress';
-  const isExcused = ({ history }: Node) => history.flat().some(({ isLost }) => isLost);
+  const isExcused = ({ history }: Node) => history.flat().some((reply) => reply?.isLost);
   return failed.every(isExcused) ? undefined : 'a request gives up that could be retried';
 }
 

@@ -29,7 +29,7 @@ export interface Move {
 export interface Process {
   /** Undefined once the process has died. */
   readonly node: Node | undefined;
-  /** The replies to the calls of the node, which its code receives together. */
+  /** The replies to the calls of the node, which its code receives together if it needs all. */
   readonly replies: readonly (Reply | undefined)[];
   /** 0, or 1 for the repetition. */
   readonly attempt: 0 | 1;
@@ -151,7 +151,7 @@ async function received(
   reply: Reply,
 ): Promise<Process> {
   const after = replies.with(call, reply);
-  if (!node || after.some((each) => !each)) return { node, attempt, replies: after };
-  const next = await automata[attempt].after(node, after as readonly Reply[]);
+  const next = node && (await automata[attempt].after(node, after));
+  if (!next) return { node, attempt, replies: after };
   return { node: next, attempt, replies: next.calls.map(() => undefined) };
 }

@@ -32,6 +32,8 @@ export interface Request {
   readonly run: (table: SnapshotTable) => Promise<unknown>;
   /** The partition keys that its function may write: whole, or up to their `#`. */
   readonly writes: readonly string[];
+  /** Whether its code goes on before all of its parallel calls have ended. */
+  readonly readsAhead?: true;
 }
 
 /** What a request asks the table for. */
