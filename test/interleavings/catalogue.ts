@@ -1,7 +1,7 @@
 import type { Item } from '../../lib/table/table.ts';
 import type { User } from '../../lib/users/user.ts';
 import { createLock, importGate, integrationRequests } from './integration-requests.ts';
-import { ina, integrationTables, tableWithDrawnId } from './integrations.ts';
+import { ina, integrationTable, integrationTables, tableWithDrawnId } from './integrations.ts';
 import {
   ada,
   bob,
@@ -19,6 +19,7 @@ import {
   una,
   withToken,
 } from './people.ts';
+import { application, managed, OTHER_SET, plans } from './plan-requests.ts';
 import type { Scenario } from './scenario.ts';
 import {
   administration as by,
@@ -248,6 +249,89 @@ function* triplesAboutIntegrations(): Generator<Scenario> {
   }
 }
 
+/** What may end the right of an administrator to apply a plan, or leave it as it is. */
+const aboutCaller = (user: User): Request[] => [
+  by.demote(bob, user),
+  by.deactivate(bob, user),
+  by.rename(bob, user, 'other'),
+  by.remove(bob, user),
+  by.endSessions(bob, user),
+  own.logOut(user, 1),
+  own.endOthers(user, 2),
+  own.changePassword(user, 1),
+  own.changePassword(user, 2),
+  own.deleteToken(user, 2),
+  by.deleteToken(bob, user),
+];
+
+/** Applications of plans beside changes of what they are about or of their callers. */
+function* pairsAboutPlans(): Generator<Scenario> {
+  const admin = withToken(ada);
+  const kept = managed(fay);
+  const users = [admin, bob, fay];
+  const gate = integrationTable({}, [admin, bob, ina]);
+  const ofOthers = aboutGate.filter((each) => !integrationRequests.callerChanges.includes(each));
+  const cases = [
+    {
+      plan: plans.deactivation,
+      items: tableOf(...users),
+      others: [
+        ...about(bob, fay),
+        ...ownRequests(fay, 1),
+        by.rename(bob, bob, 'new'),
+        by.move(bob, bob, 'new'),
+      ],
+    },
+    {
+      plan: plans.demotion,
+      items: tableOf(admin, bob, cyd),
+      others: [...about(bob, admin), ...about(cyd, bob), ...ownRequests(bob, 1)],
+    },
+    {
+      plan: plans.own,
+      items: tableOf(...users),
+      others: [...about(bob, admin), ...ownRequests(admin, 1), ...ownRequests(admin, 2)],
+    },
+    {
+      plan: plans.pruning,
+      items: tableOf(admin, bob, kept),
+      others: [...about(bob, kept), ...ownRequests(kept, 1), own.createToken(kept)],
+    },
+    { plan: plans.integration, items: gate, others: ofOthers },
+    { plan: plans.parameters, items: gate, others: ofOthers },
+    {
+      plan: plans.removal,
+      items: integrationTable(managed({}), [admin, bob, ina]),
+      others: ofOthers,
+    },
+  ];
+  for (const { plan, items, others } of cases) {
+    const applied = application(admin, plan, items);
+    // The plan of bob would be refused: nobody can take the own role away by one.
+    const again = plan === plans.demotion ? applied : application(bob, plan, items);
+    for (const other of [...others, ...aboutCaller(admin), again])
+      yield { items, requests: [applied, other] };
+    const withApiToken = application(admin, plan, items, 'token');
+    for (const other of aboutCaller(admin)) yield { items, requests: [withApiToken, other] };
+  }
+  // Two sets of files say the same.
+  for (const plan of [plans.own, plans.integration]) {
+    const items = integrationTable({}, [admin, bob, ina]);
+    const ofOtherSet = application(bob, plan, items, 1, OTHER_SET);
+    yield { items, requests: [application(admin, plan, items), ofOtherSet] };
+  }
+  // An id is drawn again.
+  const withDrawn = tableOf(admin, bob, fay, ida);
+  const drawing: Request = application(admin, plans.deactivation, withDrawn);
+  yield { items: withDrawn, requests: [drawing, by.rename(bob, bob, 'other')] };
+  // Two administrators change what it is about, and its caller.
+  const items = tableOf(admin, bob, cyd, fay);
+  const applied = application(admin, plans.deactivation, items);
+  const taker: Request = by.rename(bob, fay, 'new');
+  yield { items, requests: [applied, taker, by.demote(cyd, admin)] };
+  yield { items, requests: [applied, taker, by.create(cyd, 'new')] };
+}
+
 /** All scenarios, by what they are about. */
 export const SCENARIOS = {
   pairsAboutUsers,
@@ -256,6 +340,7 @@ export const SCENARIOS = {
   specialCases,
   pairsAboutTokens,
   pairsAboutIntegrations,
+  pairsAboutPlans,
   triplesOfAdministrators,
   triplesAboutUsers,
   triplesAboutIntegrations,

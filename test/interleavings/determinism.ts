@@ -20,6 +20,15 @@ export function beginRun(name: string): void {
   drawnBy = { name, count: 0 };
 }
 
+/** Works during a run without drawing from what it draws from. */
+export async function apart<R>(work: () => Promise<R>): Promise<R> {
+  const run = drawnBy;
+  beginRun('0');
+  const result = await work();
+  drawnBy = run;
+  return result;
+}
+
 /** A value that no other request draws, and the same request only once: `RND1000007…`. */
 const draw = (): string => `RND${drawnBy.name}${String(++drawnBy.count).padStart(6, '0')}`;
 

@@ -12,11 +12,8 @@ import { nameOfScenario, Opened, type Violation } from './scenario.ts';
 /* README.md of this folder; -u updates it. */
 
 const DOCUMENT = './README.md';
-/**
- * They write what nothing decides on: a key, whose mailing is in the catalogue, and counts. An
- * application of a plan is several changes, of which plans.test.ts draws orders.
- */
-const LEFT_OUT = ['request-reset', 'apply-plan', 'count-overview'];
+/** They write what nothing decides on: a key, whose mailing is in the catalogue, and counts. */
+const LEFT_OUT = ['request-reset', 'count-overview'];
 
 it('the document shows which handlers run at the same time, of all that write', async () => {
   const pairs = new Set<string>();
@@ -57,6 +54,7 @@ const SHOWN = [
   'specialCases',
   'pairsAboutTokens',
   'pairsAboutIntegrations',
+  'pairsAboutPlans',
 ] as const;
 
 /** The scenarios in which each mutant occurs, the smallest first. */

@@ -5,6 +5,7 @@ import { totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { hashOfSecret, hourOf } from '../../lib/tokens/secret.ts';
+import type { User } from '../../lib/users/user.ts';
 import { storedUser } from '../support/doubles/stored-items.ts';
 import { NOW, sealedValue } from './determinism.ts';
 import { ada, tableOf } from './people.ts';
@@ -57,9 +58,12 @@ export const gate: Integration = {
 };
 
 /** A table with this integration, an administrator and a user who may change integrations. */
-function integrationTable(fields: Partial<Integration> = {}): Item[] {
+export function integrationTable(
+  fields: Partial<Integration> = {},
+  users: readonly User[] = [ada, ina],
+): Item[] {
   return [
-    ...tableOf(ada, ina),
+    ...tableOf(...users),
     { ...entityKey('INTEGRATION', 5), ...gate, ...fields },
     ...PARAMETERS.map((parameter) => ({ ...entityKey('CONF', parameter.id), ...parameter })),
     {

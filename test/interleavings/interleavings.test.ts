@@ -10,6 +10,7 @@ const SHARES: readonly Share[] = [
   { group: 'pairsOfAdministrators', faults: 1, every: 97 },
   { group: 'pairsAboutTokens', faults: 0, every: 5 },
   { group: 'pairsAboutIntegrations', faults: 0, every: 7 },
+  { group: 'pairsAboutPlans', faults: 0, every: 9 },
   { group: 'recreations', faults: 0, every: 3 },
   { group: 'triplesOfAdministrators', faults: 0, every: 17 },
   { group: 'triplesAboutUsers', faults: 0, every: 499 },

@@ -40,7 +40,7 @@ interface Tried extends Sequential {
  * Judges final states: no request ended in a defect, retried in vain or gave up without a reason,
  * no rule that spans items is broken, and some order of the requests, one after the other, has the
  * same responses and leaves the same behind. A request without a response counts at any place of
- * that order, or not at all.
+ * that order, or not at all, and an application of a plan that was declined need not count.
  */
 export class Oracle {
   readonly #requests: readonly Explored[];
@@ -76,7 +76,11 @@ export class Oracle {
     if (finding) return finding;
     const seen = seenIn(state.world);
     const tried: Tried[] = [];
-    for (const order of ordersOf(executions)) {
+    const hasChanged = seen !== seenIn(this.#start);
+    const mayBeAbsent = ({ process, outcome }: Execution) =>
+      outcome === undefined ||
+      (outcome === DECLINED && hasChanged && this.#requests[process]?.mayDecline === true);
+    for (const order of ordersOf(executions, mayBeAbsent)) {
       const sequential = await this.#inOrder(order);
       const isSame =
         sequential.seen === seen &&
@@ -123,6 +127,7 @@ function explains(sequential: string, seen: string | undefined): boolean {
   if (seen === undefined || seen === sequential) return true;
   return CALLER_REFUSED.has(sequential) && seen.startsWith('{"code":');
 }
+const DECLINED = textOf({ code: 'version-changed' });
 const CALLER_REFUSED = new Set(['invalid-token', 'forbidden'].map((code) => textOf({ code })));
 
 /** Only a lost call is a reason to be unavailable: after anything else, a change is tried again. */
@@ -145,13 +150,16 @@ function executionsIn({ processes }: State): Execution[] {
   });
 }
 
-/** All orders of executions, with and without those that have no outcome. */
-function ordersOf(executions: readonly Execution[]): Execution[][] {
+/** All orders of executions, with and without those that may be absent. */
+function ordersOf(
+  executions: readonly Execution[],
+  mayBeAbsent: (execution: Execution) => boolean,
+): Execution[][] {
   const [first, ...others] = executions;
   if (!first) return [[]];
-  return ordersOf(others).flatMap((order) => [
+  return ordersOf(others, mayBeAbsent).flatMap((order) => [
     ...Array.from({ length: order.length + 1 }, (_, at) => order.toSpliced(at, 0, first)),
-    ...(first.outcome === undefined ? [order] : []),
+    ...(mayBeAbsent(first) ? [order] : []),
   ]);
 }
 

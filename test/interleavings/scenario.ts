@@ -87,7 +87,8 @@ export class Opened {
       engine,
       start,
       faults,
-      onMove: async ({ before, move, after }, path) => note(brokenIn(before, move, after), path),
+      onMove: async ({ before, move, after }, path) =>
+        note(await brokenIn(before, move, after), path),
       onFinal: async (state, path) => {
         onFinal?.(state, path);
         return note(await this.#oracle.violation(state), path);
@@ -106,7 +107,7 @@ export class Opened {
     for (const move of moves) {
       const before = state;
       state = await stateAfter(before, move, { engine, requests });
-      reason ??= brokenIn(before, move, state);
+      reason ??= await brokenIn(before, move, state);
     }
     if (isFinal(state)) reason ??= await this.#oracle.violation(state);
     return { schedule, reason };
@@ -114,9 +115,10 @@ export class Opened {
 }
 
 /** What is wrong with the transaction of a move, if it is committed. */
-function brokenIn(before: State, move: Move, after: State): string | undefined {
-  const call = after.world !== before.world && callOf(before, move);
-  return call && call.operation === 'transact' ? brokenBy(call, before.world) : undefined;
+async function brokenIn(before: State, move: Move, after: State): Promise<string | undefined> {
+  const call = after.world === before.world ? undefined : callOf(before, move);
+  if (call?.operation !== 'transact') return undefined;
+  return brokenBy(call, before.world) ?? call.by.notAsPlanned?.(before.world, after.world);
 }
 
 /** A violation as it is reported, with the command that repeats it. */

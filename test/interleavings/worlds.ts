@@ -34,6 +34,10 @@ export interface Request {
   readonly writes: readonly string[];
   /** Whether its code goes on before all of its parallel calls have ended. */
   readonly readsAhead?: true;
+  /** Whether it may fail with version-changed whenever something else changes meanwhile. */
+  readonly mayDecline?: true;
+  /** Why a transaction of it is not what the plan states that its client has seen, or undefined. */
+  readonly notAsPlanned?: (before: World, after: World) => Promise<string | undefined>;
 }
 
 /** What a request asks the table for. */

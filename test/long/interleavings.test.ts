@@ -12,6 +12,7 @@ const SHARES: readonly Share[] = [
   { group: 'pairsOfAdministrators', faults: 1 },
   { group: 'pairsAboutTokens', faults: 1 },
   { group: 'pairsAboutIntegrations', faults: 1, every: 3 },
+  { group: 'pairsAboutPlans', faults: 1 },
   { group: 'recreations', faults: 1 },
   { group: 'triplesOfAdministrators', faults: 1 },
   { group: 'triplesAboutUsers', faults: 0 },
