@@ -4,6 +4,7 @@ import { ListAudits } from './lib/audit/audit-contracts.ts';
 import type { Contract } from './lib/contract/contract.ts';
 import * as Identities from './lib/identities/identity-contracts.ts';
 import { IssueToken } from './lib/identities/token-contract.ts';
+import * as Scim from './lib/identities/scim-contracts.ts';
 import * as Integrations from './lib/integrations/integration-contracts.ts';
 import * as Parameters from './lib/integrations/parameter-contracts.ts';
 import * as Credentials from './lib/modules/credential-contracts.ts';
@@ -744,6 +745,54 @@ export const routes: readonly Route[] = [
   },
 
   {
+    route: 'GET /scim/v2/ServiceProviderConfig',
+    handler: 'get-scim-config',
+    contract: Scim.GetScimConfig,
+    permissions: {},
+  },
+  {
+    route: 'GET /scim/v2/Users',
+    handler: 'list-scim-users',
+    contract: Scim.ListScimUsers,
+    permissions: {
+      get: [login, email, user],
+      batchGet: [reads, total],
+      query: [user],
+      updateOutsideTransaction: [reads],
+    },
+  },
+  {
+    route: 'GET /scim/v2/Users/{id}',
+    handler: 'get-scim-user',
+    contract: Scim.GetScimUser,
+    permissions: { get: [user] },
+  },
+  {
+    route: 'PATCH /scim/v2/Users/{id}',
+    handler: 'patch-scim-user',
+    contract: Scim.PatchScimUser,
+    permissions: {
+      get: [user],
+      put: [mail, audit],
+      update: [administrators],
+      updateUser: USER_UPDATES.activation,
+      conditionCheck: [user, session],
+    },
+  },
+  {
+    route: 'DELETE /scim/v2/Users/{id}',
+    handler: 'delete-scim-user',
+    contract: Scim.DeleteScimUser,
+    permissions: {
+      get: [user],
+      put: [mail, audit],
+      update: [administrators],
+      updateUser: USER_UPDATES.deactivation,
+      conditionCheck: [user, session],
+    },
+  },
+
+  {
     route: 'GET /api/audits',
     handler: 'list-audits',
     contract: ListAudits,
@@ -789,7 +838,7 @@ export const consoleRoutes: readonly Route[] = [
  * permissions.
  */
 export interface Route {
-  readonly route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`;
+  readonly route: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
   readonly handler: string;
   readonly contract: Contract;
   readonly permissions: Permissions;

@@ -25,7 +25,7 @@ const ONE_VERSION_TESTS = process.env.RELEASE
       'test/api/{call-budgets,ended-sessions,format,head,list-costs}.test.ts',
       'test/api/{audit-log,cross-site,edge,mixed-versions}.test.ts',
       'test/api/{password-policy,second-factor-required}.test.ts',
-      'test/{api/api-tokens,concurrency/token-ends}.test.ts',
+      'test/{api/{api-tokens,scim},concurrency/token-ends}.test.ts',
     ]
   : [];
 

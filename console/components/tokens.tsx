@@ -9,7 +9,8 @@ import { Alert, Waiting } from './problem.tsx';
 import { type Column, Table } from './table.tsx';
 
 type Token = ListTokensResponse[number];
-export type Area = Scope extends `${infer Name}:${string}` ? Name : never;
+type AreaOf<S extends Scope> = S extends `${infer Name}:${string}` ? Name : S;
+export type Area = AreaOf<Scope>;
 
 /** The names of the areas of the scopes, in the user's language. */
 export function areaNames(): Readonly<Record<Area, string>> {
@@ -24,12 +25,13 @@ export function areaNames(): Readonly<Record<Area, string>> {
     plans: t.plans,
     'audit-trail': t.auditTrail,
     status: t.overview,
+    scim: t.scim,
   };
 }
 
 export function scopeText(scope: Scope): string {
-  const [area, use] = scope.split(':') as [Area, 'read' | 'write'];
-  return `${areaNames()[area]}: ${texts()[use]}`;
+  const [area, use] = scope.split(':') as [Area, ('read' | 'write')?];
+  return areaNames()[area] + (use ? `: ${texts()[use]}` : '');
 }
 
 interface Properties {

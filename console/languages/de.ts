@@ -317,6 +317,7 @@ export const de: Dictionary = {
   tokenNameHint: 'Was es benutzen wird. Bis zu 50 Zeichen.',
   scopes: 'Berechtigungen',
   plans: 'Pläne',
+  scim: 'Deprovisionierung per SCIM',
   scopesHint: 'Was es darf, soweit Ihre Rollen es erlauben. Schreiben schließt Lesen ein.',
   area: 'Bereich',
   read: 'lesen',

@@ -313,6 +313,7 @@ export const en = {
   tokenNameHint: 'What will use it. Up to 50 characters.',
   scopes: 'Scopes',
   plans: 'Plans',
+  scim: 'Deprovisioning by SCIM',
   scopesHint: 'What it may do, within the limits of your roles. Write access includes read access.',
   area: 'Area',
   read: 'read',

@@ -324,6 +324,7 @@ export const es: Dictionary = {
   tokenNameHint: 'Lo que va a usarlo. Hasta 50 caracteres.',
   scopes: 'Permisos',
   plans: 'Planes',
+  scim: 'Baja de usuarios por SCIM',
   scopesHint: 'Lo que puede hacer, si sus roles lo permiten. Escribir incluye leer.',
   area: 'Área',
   read: 'leer',

@@ -110,17 +110,22 @@ function besideLastDay(problem: Problem, values: FormData): Problem {
   return { ...problem, fieldErrors };
 }
 
-/** Whether an area has a scope to write. */
-const WRITABLE: { readonly [Name in Area]: `${Name}:write` extends Scope ? true : false } = {
-  account: false,
-  users: true,
-  sessions: true,
-  integrations: true,
-  parameters: true,
-  modules: true,
-  plans: true,
-  'audit-trail': false,
-  status: true,
+/** The scope to write of an area, if it has one. */
+const TO_WRITE: {
+  readonly [Name in Area]: Extract<Scope, Name | `${Name}:write`> extends never
+    ? undefined
+    : Extract<Scope, Name | `${Name}:write`>;
+} = {
+  account: undefined,
+  users: 'users:write',
+  sessions: 'sessions:write',
+  integrations: 'integrations:write',
+  parameters: 'parameters:write',
+  modules: 'modules:write',
+  plans: 'plans:write',
+  'audit-trail': undefined,
+  status: 'status:write',
+  scim: 'scim',
 };
 
 function ScopesField() {
@@ -133,15 +138,20 @@ function ScopesField() {
       <Table
         columns={[
           { field: 'area', label: t.area, cell: (area) => areaNames()[area] },
-          { field: 'read', label: t.read, width: 'w6', cell: (area) => check(`${area}:read`) },
+          {
+            field: 'read',
+            label: t.read,
+            width: 'w6',
+            cell: (area) => (area === 'scim' ? '–' : check(`${area}:read`)),
+          },
           {
             field: 'write',
             label: t.write,
             width: 'w6',
-            cell: (area) => (WRITABLE[area] ? check(`${area}:write` as Scope) : '–'),
+            cell: (area) => (TO_WRITE[area] ? check(TO_WRITE[area]) : '–'),
           },
         ]}
-        rows={Object.keys(WRITABLE) as Area[]}
+        rows={Object.keys(TO_WRITE) as Area[]}
         rowKey={(area) => area}
         caption={t.scopes}
       />

@@ -1,4 +1,5 @@
 import { type Contract, scopeOf, type Tag } from '../../lib/contract/contract.ts';
+import { SCIM_TYPE } from '../../lib/http/body.ts';
 import { MODULE_SCOPE } from '../../lib/modules/credential-contracts.ts';
 import project from '../../package.json' with { type: 'json' };
 import { type Route, routes } from '../../routes.ts';
@@ -44,6 +45,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Parameters: 'The configuration parameters of integrations; their values can be secrets.',
   Modules: 'What modules run, and how they authenticate themselves.',
   Plans: 'Users, integrations and parameters as files say.',
+  Provisioning: 'Deprovisioning by an identity provider, with SCIM 2.0 (RFC 7644).',
   'Audit trail': 'Who changed what, and when.',
   Status: 'The service itself.',
 };
@@ -196,12 +198,16 @@ function linksOf({ route, contract }: Route): object {
   return links;
 }
 
-function requestBodyOf({ body, textAs, oauth }: Contract, example: unknown): object | undefined {
+function requestBodyOf(
+  { body, textAs, oauth, scim }: Contract,
+  example: unknown,
+): object | undefined {
   if (!body) return undefined;
   const schema: { properties?: Record<string, object> } = jsonSchemaOf(body);
   return {
     required: true,
     content: {
+      ...(scim && { [SCIM_TYPE]: { schema, example } }),
       [oauth ? 'application/x-www-form-urlencoded' : 'application/json']: { schema, example },
       'text/plain': textAs && {
         schema: schema.properties?.[textAs],

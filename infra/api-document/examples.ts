@@ -1,4 +1,5 @@
 import type { ResponseHeader } from '../../lib/contract/contract.ts';
+import { SCIM_CONFIG } from '../../lib/identities/scim-contracts.ts';
 import type { Route } from '../../routes.ts';
 
 /*
@@ -109,6 +110,21 @@ const STORED = {
   state: 'invited',
   invitedUntil: '2026-11-23T09:30:00.000Z',
   tokensExpire: null,
+};
+const SCIM_USER = {
+  schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+  id: '3',
+  userName: ETIENNE.login,
+  name: { givenName: ETIENNE.firstName, familyName: ETIENNE.lastName },
+  active: true,
+  emails: [{ value: ETIENNE.email, type: 'work', primary: true }],
+  meta: {
+    resourceType: 'User',
+    created: DATE,
+    lastModified: DATE,
+    location: '/scim/v2/Users/3',
+    version: '"2-5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11"',
+  },
 };
 const ADMIN = {
   id: 1,
@@ -600,6 +616,39 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     needs: 'factor',
     path: { login: PLACEHOLDERS.login },
   },
+  'GET /api/audits': {
+    query: { 'action.equals': 'user.updated' },
+    response: [ENTRY],
+    headers: { Link: '</api/audits?page=0&size=20&action.equals=user.updated>; rel="first"' },
+  },
+  'GET /scim/v2/ServiceProviderConfig': { response: SCIM_CONFIG },
+  'GET /scim/v2/Users': {
+    query: { filter: 'userName eq "etienne"' },
+    response: {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],
+      totalResults: 1,
+      startIndex: 1,
+      itemsPerPage: 1,
+      Resources: [SCIM_USER],
+    },
+  },
+  'GET /scim/v2/Users/{id}': {
+    needs: 'user',
+    path: { id: PLACEHOLDERS.userId },
+    response: SCIM_USER,
+    headers: version(2),
+  },
+  'PATCH /scim/v2/Users/{id}': {
+    needs: 'user',
+    path: { id: PLACEHOLDERS.userId },
+    body: {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+      Operations: [{ op: 'replace', path: 'active', value: false }],
+    },
+    response: { ...SCIM_USER, active: false },
+    headers: version(3),
+  },
+  'DELETE /scim/v2/Users/{id}': { needs: 'user', path: { id: PLACEHOLDERS.userId } },
   'DELETE /api/users/{login}': {
     needs: 'user',
     path: { login: PLACEHOLDERS.login },
@@ -609,11 +658,6 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'POST /api/apply': {
     body: { set: 'office' },
     response: { applied: 0, rest: null, retryAfter: null },
-  },
-  'GET /api/audits': {
-    query: { 'action.equals': 'user.updated' },
-    response: [ENTRY],
-    headers: { Link: '</api/audits?page=0&size=20&action.equals=user.updated>; rel="first"' },
   },
   'POST /api/overview/count': {},
   'GET /api/overview': { response: OVERVIEW },

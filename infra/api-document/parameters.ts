@@ -6,18 +6,19 @@ import {
   type ListRules,
   operatorsOf,
 } from '../../lib/contract/list-query.ts';
+import { COUNT_MAX } from '../../lib/identities/scim-contracts.ts';
 import type { Example } from './examples.ts';
 import { jsonSchemaOf } from './schemas.ts';
 
 /** The parameters that the contract declares. `examples` are the values of path parameters. */
 export function parametersOf(
-  { access, path, query: list, headers, failures, body }: Contract,
+  { access, path, query: list, headers, failures, body, scim }: Contract,
   examples: Example['path'],
 ) {
   const { properties = {} }: { properties?: Record<string, object> } = path
     ? jsonSchemaOf(path)
     : {};
-  const rules = list && (v.getMetadata(list).list as ListRules);
+  const rules = list && (v.getMetadata(list).list as ListRules | undefined);
   return [
     ...Object.entries(properties).map(([name, schema]) => ({
       name,
@@ -26,6 +27,7 @@ export function parametersOf(
       schema,
       example: examples?.[name],
     })),
+    ...(scim && list ? SCIM_PARAMETERS : []),
     ...(rules && headers?.includes('Link') ? pageParameters(rules) : []),
     ...Object.entries(rules?.fields ?? {}).flatMap(([field, kind]) =>
       operatorsOf(kind).map((operator) => filterParameter(field, kind, operator)),
@@ -65,10 +67,21 @@ const PRECONDITIONS = [
   ),
 ];
 
+const lenient = (minimum: number, value: number) => ({
+  anyOf: [{ type: 'integer', minimum, default: value }, { type: 'string' }],
+});
+
+const SCIM_PARAMETERS = [
+  query(
+    'filter',
+    { type: 'string' },
+    'Only `userName eq "…"`: the user with this login, or else with this address.',
+  ),
+  query('startIndex', lenient(1, 1), 'The first user of a page, from 1.'),
+  query('count', lenient(0, COUNT_MAX), 'Users per page.'),
+];
+
 function pageParameters({ sortable, pageSizeMax }: ListRules) {
-  const lenient = (minimum: number, value: number) => ({
-    anyOf: [{ type: 'integer', minimum, default: value }, { type: 'string' }],
-  });
   return [
     query('page', lenient(0, 0), 'The page, from 0. Any other value means 0.'),
     query(

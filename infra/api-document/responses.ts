@@ -1,7 +1,9 @@
 import type { Contract, ResponseHeader } from '../../lib/contract/contract.ts';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
-import { oauthError } from '../../lib/http/oauth-error.ts';
+import { SCIM_TYPE } from '../../lib/http/body.ts';
 import { problem } from '../../lib/http/problem.ts';
+import { rejectionOf } from '../../lib/http/rejection.ts';
+import { ERROR_SCHEMA } from '../../lib/http/scim-error.ts';
 import { needsFactor } from '../../lib/second-factor/user-factor.ts';
 import { countsChanges, type Route } from '../../routes.ts';
 import { EDGE_REJECTION } from '../settings/edge.ts';
@@ -76,10 +78,11 @@ export function responsesOf(
   shared: Shared,
 ): object {
   const [method] = route.split(' ');
-  const { status = 200, headers = [], optionalHeaders = [], response, oauth } = contract;
+  const { status = 200, headers = [], optionalHeaders = [], response, scim } = contract;
+  const type = scim ? SCIM_TYPE : 'application/json';
   const codesByStatus: Readonly<Record<string, FailureCode[]>> = {
     ...Object.fromEntries(Object.keys(FROM_API_GATEWAY).map((status) => [status, []])),
-    ...Object.groupBy(failuresOf({ route, contract }), (code) => statusOf(code, oauth)),
+    ...Object.groupBy(failuresOf({ route, contract }), (code) => statusOf(code, contract)),
   };
   const rejections = Object.entries(codesByStatus).map(([status, codes]) => {
     const name = nameOf(status, codes, contract);
@@ -90,7 +93,7 @@ export function responsesOf(
     [status]: {
       description: response ? 'Success' : 'Success; the response has no body',
       headers: headersOf([headers, [...headers, ...optionalHeaders]]),
-      content: response && { 'application/json': { schema: jsonSchemaOf(response), example } },
+      content: response && { [type]: { schema: jsonSchemaOf(response), example } },
       links: Object.keys(links).length > 0 ? links : undefined,
     },
     ...(method === 'GET' &&
@@ -103,12 +106,13 @@ export function responsesOf(
 function nameOf(
   first: string,
   codes: readonly FailureCode[],
-  { entityName, oauth }: Contract,
+  { entityName, oauth, scim }: Contract,
 ): string {
   const bodyOf = (code: FailureCode, name: typeof entityName) =>
     JSON.stringify(problem(new Failure(code), name, PATH));
   const isNamed = codes.some((code) => bodyOf(code, entityName) !== bodyOf(code, undefined));
-  return [first, codes.length > 0 && oauth && 'oauth', isNamed && entityName, ...codes]
+  const protocol = (oauth && 'oauth') || (scim && 'scim');
+  return [first, codes.length > 0 && protocol, isNamed && entityName, ...codes]
     .filter(Boolean)
     .join('.');
 }
@@ -116,11 +120,8 @@ function nameOf(
 /** The path in examples, which belong to many routes. */
 const PATH = '/api/\u2026';
 
-function statusOf(code: FailureCode, oauth?: true): number {
-  const failure = new Failure(code);
-  const response = problem(failure, undefined, '');
-  return (oauth ? oauthError(failure, response) : response).status;
-}
+const statusOf = (code: FailureCode, contract: Contract): number =>
+  rejectionOf(contract, new Failure(code), '').status;
 
 /** The failures that a request can meet: what the contract states and what its parts imply. */
 function failuresOf(row: Pick<Route, 'route' | 'contract'>): FailureCode[] {
@@ -160,19 +161,18 @@ function rejection(
   contract: Contract,
   sharedExamples: Shared['examples'],
 ): object {
-  const { entityName, oauth } = contract;
+  const { oauth, scim } = contract;
   const problems = codes.map((code) => {
     const failure = new Failure(code, DETAILS[code]);
     // The request id is one of API Gateway.
     const requestId = code === 'unexpected' ? 'c6ZkUg1zDoEEMpA=' : undefined;
-    const response = problem(failure, entityName, PATH, requestId);
-    const { headers, body } = oauth ? oauthError(failure, response) : response;
+    const { headers, body } = rejectionOf(contract, failure, PATH, requestId);
     const { 'Content-Type': _type, ...special } = headers ?? {};
     return { code, headers: Object.keys(special), body: JSON.parse(String(body)) };
   });
   const origins = problems.map(({ headers, body }) => ({
     headers,
-    title: body.title ?? body.error,
+    title: body.title ?? body.error ?? body.detail,
   }));
   const gateway = FROM_API_GATEWAY[status];
   if (gateway) origins.push({ headers: [], title: `API Gateway: ${gateway}` });
@@ -216,15 +216,37 @@ function rejection(
             },
           }
         : {
-            'application/problem+json': hasProblems ? { schema: ofService, examples } : undefined,
+            [scim ? SCIM_TYPE : 'application/problem+json']: hasProblems
+              ? { schema: scim ? scimErrorWith(status, problems) : ofService, examples }
+              : undefined,
             'application/json': gateway && { schema: ofGateway, example: { message: gateway } },
           },
+  };
+}
+
+/** The schema of an error (RFC 7644, 3.12). */
+function scimErrorWith(
+  status: number,
+  errors: readonly { readonly body: { readonly scimType?: string } }[],
+): object {
+  const scimTypes = errors.flatMap(({ body }) => body.scimType ?? []);
+  return {
+    type: 'object',
+    required: ['schemas', 'status', 'detail'],
+    properties: {
+      schemas: { type: 'array', items: { const: ERROR_SCHEMA } },
+      status: { const: String(status) },
+      scimType: scimTypes.length > 0 ? { type: 'string' } : undefined,
+      detail: { type: 'string' },
+    },
+    additionalProperties: false,
   };
 }
 
 const RETRY = { retryAfter: 4 };
 const DETAILS: Partial<Record<FailureCode, ConstructorParameters<typeof Failure>[1]>> = {
   invalid: { fieldErrors: [{ field: 'field', message: 'Size', min: 1, max: 255 }] },
+  'insufficient-scope': { scope: 'scim' },
   'too-many-attempts': RETRY,
   'read-budget-spent': RETRY,
   'change-budget-spent': RETRY,

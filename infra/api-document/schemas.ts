@@ -11,6 +11,7 @@ import { AUDITED_ACTIONS } from '../../lib/audit/audit-entry.ts';
 import { ROLES, SCOPES } from '../../lib/contract/contract.ts';
 import { FIELD_CODES } from '../../lib/contract/failure.ts';
 import { type Limits, limitsOf } from '../../lib/contract/fields.ts';
+import { GetScimUser } from '../../lib/identities/scim-contracts.ts';
 import { INTEGRATION_TYPES } from '../../lib/integrations/integration.ts';
 import * as Integrations from '../../lib/integrations/integration-contracts.ts';
 import * as Parameters from '../../lib/integrations/parameter-contracts.ts';
@@ -100,6 +101,7 @@ const NAMED = {
   PasswordChange: Accounts.ChangePassword.body,
   PasswordReset: Accounts.FinishReset.body,
   RecoveryCodes: Accounts.ConfirmFactor.response,
+  ScimUser: GetScimUser.response,
   Session: ListSessions.response.item,
   Token: Accounts.Authenticate.response,
   User: Users.GetUser.response,

@@ -30,6 +30,7 @@ const texts = v.strictObject({
   rolesKept: notice,
   emergencyArmed: notice,
   emergencyUsed: notice,
+  deactivationRefused: notice,
 } satisfies Record<Occasion, unknown>);
 
 /**

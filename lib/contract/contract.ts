@@ -37,10 +37,14 @@ export type Tag =
   | 'Parameters'
   | 'Modules'
   | 'Plans'
+  | 'Provisioning'
   | 'Audit trail'
   | 'Status';
 
-/** What API tokens can be for: the tags of endpoints that accept them, to read or to write. */
+/**
+ * What API tokens can be for: the tags of endpoints that accept them, to read or to write, and all
+ * of SCIM, because an identity provider has one token for both.
+ */
 export const SCOPES = [
   'account:read',
   'audit-trail:read',
@@ -52,6 +56,7 @@ export const SCOPES = [
   'parameters:write',
   'plans:read',
   'plans:write',
+  'scim',
   'sessions:read',
   'sessions:write',
   'status:read',
@@ -63,7 +68,7 @@ export type Scope = (typeof SCOPES)[number];
 
 /** The scope that an endpoint requires of API tokens; undefined if it accepts none. */
 export const scopeOf = ({ tag, scope }: Pick<Contract, 'tag' | 'scope'>): Scope | undefined =>
-  scope && (`${tag?.toLowerCase().replace(' ', '-')}:${scope}` as Scope);
+  scope === 'scim' ? scope : scope && (`${tag?.toLowerCase().replace(' ', '-')}:${scope}` as Scope);
 
 /** Whether the scopes of an API token contain one; whoever may write may also read. */
 export const isInScope = (granted: readonly Scope[], required: Scope): boolean =>
@@ -105,7 +110,7 @@ export interface Contract {
   readonly tag?: Tag;
   readonly access: Access;
   /** What API tokens need of the scopes of the tag; without it, they are rejected. */
-  readonly scope?: 'read' | 'write';
+  readonly scope?: 'read' | 'write' | 'scim';
   /** A read or a change, by the method, unless given. */
   readonly kind?: RequestKind;
   /** Absent for an endpoint that is not about a resource, such as the health of the service. */
@@ -122,8 +127,10 @@ export interface Contract {
    * stated by its error codes.
    */
   readonly oauth?: true;
+  /** The endpoint is one of SCIM (RFC 7644), with its media type and its errors. */
+  readonly scim?: true;
   /** The status of a successful response; 200 unless given. */
-  readonly status?: 201;
+  readonly status?: 201 | 204;
   /** The headers of a successful response, besides those that all responses have. */
   readonly headers?: readonly ResponseHeader[];
   /** The headers of some successful responses only. */

@@ -6,6 +6,9 @@ import type { Contract } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import { reviveNumber, unambiguousJson } from '../contract/json.ts';
 
+/** RFC 7644, 3.1 and 8.1. */
+export const SCIM_TYPE = 'application/scim+json';
+
 const BODY_BYTES_MAX = 64 * 1024;
 
 /**
@@ -17,6 +20,7 @@ const BODY_BYTES_MAX = 64 * 1024;
 export function parseBody({
   textAs,
   oauth,
+  scim,
   bodyBytesMax = BODY_BYTES_MAX,
 }: Contract): MiddlewareObj<APIGatewayProxyEventV2> {
   // It protects prototypes. The media type is checked here: the parser ignores the charset.
@@ -34,7 +38,8 @@ export function parseBody({
       const type = contentType && mediaTypeInUtf8(contentType);
       const isText = textAs !== undefined && type === 'text/plain';
       const expected = oauth ? 'application/x-www-form-urlencoded' : 'application/json';
-      const isReadable = (isText || type === expected) && headers['content-encoding'] === undefined;
+      const isExpected = type === expected || (scim && type === SCIM_TYPE);
+      const isReadable = (isText || isExpected) && headers['content-encoding'] === undefined;
       if (!isReadable) throw new Failure('unsupported-media-type');
       // Decoding would replace invalid bytes silently, and the stored value would differ from the
       // one sent.

@@ -8,11 +8,10 @@ import { finishColdStart, resetRetries, setDeadline } from '../runtime/execution
 import { isOutage } from '../runtime/outage.ts';
 import type { Precondition } from '../table/write.ts';
 import type { Caller } from '../users/caller.ts';
-import { parseBody } from './body.ts';
+import { parseBody, SCIM_TYPE } from './body.ts';
 import { preconditionOf, respondConditionally } from './conditional.ts';
 import { logDefect, logOutage, logRequest } from './log-request.ts';
-import { oauthError } from './oauth-error.ts';
-import { problem } from './problem.ts';
+import { rejectionOf } from './rejection.ts';
 import { type Event, openEdge, readPath, readQueryAndBody } from './request.ts';
 import type { Response } from './response.ts';
 
@@ -108,7 +107,7 @@ export function lambdaHandler<C extends Contract>(
     const response = await respondTo(readRequest, event.caller, source.address);
     if (response.callerId !== undefined) event.callerId = response.callerId;
     if (response.clientId !== undefined) event.clientId = response.clientId;
-    return respond(respondConditionally(event, response));
+    return respond(contract, respondConditionally(event, response));
   });
 }
 
@@ -132,8 +131,8 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
       if (isDefect) logDefect(event, error);
       if (failure.code === 'unavailable') logOutage(event, failure.cause);
       const requestId = isDefect ? event.requestContext.requestId : undefined;
-      const response = problem(failure, contract.entityName, event.rawPath, requestId);
-      request.response = respond(contract.oauth ? oauthError(failure, response) : response);
+      const response = rejectionOf(contract, failure, event.rawPath, requestId);
+      request.response = respond(contract, response);
       logRequest(contract, event, request.response.statusCode, Date.now() - started, failure);
     },
   };
@@ -156,12 +155,13 @@ export const COMMON_HEADERS = {
   'Referrer-Policy': 'no-referrer',
 };
 
-function respond({ status, headers, body, isBase64Encoded }: Response): Result {
+function respond({ scim }: Contract, { status, headers, body, isBase64Encoded }: Response): Result {
+  const type = scim ? SCIM_TYPE : 'application/json';
   return {
     statusCode: status,
     headers: {
       ...COMMON_HEADERS,
-      ...(body !== undefined && { 'Content-Type': 'application/json; charset=utf-8' }),
+      ...(body !== undefined && { 'Content-Type': `${type}; charset=utf-8` }),
       ...headers,
     },
     body: body ?? '',

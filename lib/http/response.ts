@@ -44,6 +44,11 @@ export function okEmpty(headers: Record<string, string> = {}): Response {
   return { status: 200, headers };
 }
 
+/** 204, which has no body. */
+export function noContent(): Response {
+  return { status: 204 };
+}
+
 /** 201 with the location of the created resource. */
 export function created(
   body: unknown,

@@ -23,6 +23,8 @@ export const MAILS_PER_WINDOW: Readonly<Record<Occasion, number>> = {
   rolesKept: 5,
   emergencyArmed: 20,
   emergencyUsed: 20,
+  // An identity provider repeats what was refused.
+  deactivationRefused: 1,
 };
 /** The same while the address of the account is unproven. */
 const TO_UNPROVEN_MAX = 3;

@@ -28,6 +28,7 @@ export const OCCASIONS = [
   'rolesKept',
   'emergencyArmed',
   'emergencyUsed',
+  'deactivationRefused',
 ] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 export type NoticeOccasion = Exclude<Occasion, 'reset' | 'invitation' | 'emailConfirmation'>;

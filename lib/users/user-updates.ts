@@ -13,6 +13,15 @@ const ADDRESS_CHANGE: Attributes = [
   'version',
 ];
 
+const DEACTIVATION: Attributes = [
+  ...SESSIONS,
+  'activated',
+  'lastModifiedBy',
+  'lastModifiedDate',
+  'securityStamp',
+  'tokens',
+];
+
 /**
  * The attributes that the updates of a user name, in what they write and in their conditions. A
  * function may name no others (`updateUser` in routes.ts), and could write all that it may name, so
@@ -60,6 +69,8 @@ export const USER_UPDATES = {
     'invitedAt',
     'tokens',
   ],
+  deactivation: DEACTIVATION,
+  activation: [...DEACTIVATION, 'invitedAt'],
   /** Besides what `user` has. */
   plan: ['managedBy'],
   invitation: ['invitedAt', 'version', 'passwordChanges'],

@@ -58,7 +58,7 @@ const statuses = (responses: readonly Received[]) => responses.map(({ status }) 
  */
 async function sendDirectly(route: string, headers: [string, string][]) {
   const [method, path] = methodAndPath(route, { login: 'admin', id: 1 });
-  const hasBody = method === 'POST' || method === 'PUT';
+  const hasBody = ['POST', 'PUT', 'PATCH'].includes(method);
   const response = await fetch(`${gatehouse.cloud.url}${path}`, {
     method,
     headers: hasBody ? [...headers, ['Content-Type', 'application/json']] : headers,
@@ -124,10 +124,12 @@ describe.each([...routes, ...consoleRoutes])('$route', ({ route, contract }) => 
     for (const { status, headers, body } of responses) {
       expect([status, headers.get('content-type'), headers.get('www-authenticate')]).toEqual([
         403,
-        `application/${'oauth' in contract ? '' : 'problem+'}json; charset=utf-8`,
+        `application/${'scim' in contract ? 'scim+' : 'oauth' in contract ? '' : 'problem+'}json; charset=utf-8`,
         null,
       ]);
-      expect(body).toMatchObject({ status: 403, message: 'error.http.403' });
+      expect(body).toMatchObject(
+        'scim' in contract ? { status: '403' } : { status: 403, message: 'error.http.403' },
+      );
     }
     expect(calls).toEqual([]);
     const logged = () =>

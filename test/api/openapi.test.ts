@@ -169,7 +169,7 @@ async function seriesFor(needs: Example['needs']): Promise<string> {
 function lasting(value: unknown): unknown {
   const volatile = 'time kid x y token id_token access_token clientId clientSecret lastSeen series'
     .concat(
-      ' digest ipAddress source userAgent expires invitedUntil counts days administrators latest countedAt credentialsExpire current secret uri issuer authorizationEndpoint tokenEndpoint',
+      ' digest ipAddress source userAgent expires invitedUntil counts days administrators latest countedAt credentialsExpire current secret uri issuer authorizationEndpoint tokenEndpoint created lastModified version',
     )
     .split(' ');
   const isVolatile = (name: string) => name.endsWith('Date') || volatile.includes(name);

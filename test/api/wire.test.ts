@@ -17,6 +17,7 @@ const routesWhere = (predicate: (route: Route) => unknown) =>
   routes.filter(predicate).map((route) => [route.route, route] as const);
 // The form of the token endpoint is in modules.test.ts.
 const routesWithBody = routesWhere(({ contract }) => contract.body && !('oauth' in contract));
+const isScim = ({ contract }: Route): boolean => contract.scim === true;
 
 const nested = (depth: number) => `{"note":${'['.repeat(depth)}${']'.repeat(depth)}}`;
 const create = (body: unknown, headers = {}) =>
@@ -159,7 +160,7 @@ describe('a request body', () => {
 
       expect(response, route.route).toMatchObject({
         status: 400,
-        body: { message: 'error.http.400' },
+        body: isScim(route) ? { scimType: 'invalidSyntax' } : { message: 'error.http.400' },
       });
     }
   });

@@ -121,7 +121,13 @@ it.each<[string, Attempt[], string[]]>([
   [
     'activate a user',
     writesOfUser('activated'),
-    ['POST /api/users', 'PUT /api/users', 'POST /api/apply'],
+    [
+      'POST /api/users',
+      'PUT /api/users',
+      'POST /api/apply',
+      'PATCH /scim/v2/Users/{id}',
+      'DELETE /scim/v2/Users/{id}',
+    ],
   ],
   [
     'rename a user',

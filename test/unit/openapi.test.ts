@@ -148,8 +148,8 @@ function rolesTable(): string {
 
 /** The fields by which each list filters and sorts. */
 function filtersTable(): string {
-  const rows = routes.flatMap(({ route, contract: { query } }) => {
-    if (!query || route.endsWith('/count')) return [];
+  const rows = routes.flatMap(({ route, contract: { query, scim } }) => {
+    if (!query || scim || route.endsWith('/count')) return [];
     const { fields, sortable } = v.getMetadata(query).list as ListRules;
     const filtersOnly = Object.keys(fields).filter((field) => !sortable.includes(field));
     return [`| \`${route}\` | ${sortable.join(', ')} | ${filtersOnly.join(', ')} |`];

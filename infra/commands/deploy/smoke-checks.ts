@@ -25,6 +25,9 @@ export type Row = string | readonly [route: string, sent: Sent];
 /** Longer than the 30 seconds after which API Gateway responds. */
 const TIMEOUT_MS = 35_000;
 
+const idOf = (route: string): string =>
+  /\/scim\//.test(route) ? 'userId' : /-confs/.test(route) ? 'parameterId' : 'integrationId';
+
 const contractOf = (route: string) =>
   routes.find((row) => row.route === route.split('?')[0])?.contract;
 
@@ -67,7 +70,7 @@ export class Checks {
   async send(route: string, { url = this.#url, headers, body: changes, status }: Sent = {}) {
     const { known } = this;
     const [method, pattern = ''] = route.split(' ');
-    const id = known[route.includes('-confs') ? 'parameterId' : 'integrationId'];
+    const id = known[idOf(route)];
     const values: Known = { ...known, id };
     const path = pattern.replace(/\{(\w+)\}/g, (_, name) => values[name]);
     const example = (EXAMPLES[route as never] as Example | undefined)?.body;
@@ -127,7 +130,10 @@ function mistakeIn(
   const { status: success = 200, headers: promised = [], response } = contractOf(route) ?? {};
   const expected = otherStatus ?? success;
   const id = headers.get('apigw-requestid');
-  const [message, log] = [body?.message, id && `; the access log has its requestId ${id}`];
+  const [message, log] = [
+    body?.message ?? body?.detail,
+    id && `; the access log has its requestId ${id}`,
+  ];
   if (status !== expected)
     return `${status}${message ? ` with ${message}` : ''} instead of ${expected}${log ?? ''}`;
   const present = expected === success ? promised : [];

@@ -146,6 +146,13 @@ export const account = (link: string | undefined): readonly Row[] => [
   'POST /api/users/{login}/end-sessions',
   'POST /api/users/{login}/second-factor/remove',
   ['POST /api/users/{login}/invite', { status: 400 }],
+  'GET /scim/v2/Users/{id}',
+  'PATCH /scim/v2/Users/{id}',
+  [
+    'PATCH /scim/v2/Users/{id}',
+    { body: { Operations: [{ op: 'add', path: 'active', value: true }] } },
+  ],
+  'DELETE /scim/v2/Users/{id}',
   ['PUT /api/users', { status: 412, body: USER, headers: { 'If-Match': '"old"' } }],
   ['PUT /api/users', { body: { ...USER, login: RENAMED } }],
   `DELETE /api/users/${RENAMED}`,

@@ -1,7 +1,12 @@
 import type { Route } from '../../../routes.ts';
 
-const ROUTE = /^(GET|POST|PUT|DELETE) ((?:\/(?:[a-z0-9.-]+|\{[a-zA-Z]+\}))+)$/;
-const VERBS: Record<string, string> = { GET: 'get', POST: 'create', PUT: 'update' };
+const ROUTE = /^(GET|POST|PUT|PATCH|DELETE) ((?:\/(?:[a-z0-9.-]+|\{[a-zA-Z]+\}))+)$/;
+const VERBS: Record<string, string> = {
+  GET: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+};
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 const when = (condition: boolean, part: string): string => (condition ? part : '');
@@ -48,7 +53,7 @@ export function scaffold(
   const [route, method = '', path = ''] = ROUTE.exec(text) ?? [];
   if (!route) return undefined;
   const isRead = method === 'GET';
-  const hasBody = method === 'POST' || method === 'PUT';
+  const hasBody = ['POST', 'PUT', 'PATCH'].includes(method);
   const segments = path.split('/');
   const noun = segments.findLast((segment) => /^[a-z]/.test(segment)) ?? 'root';
   const isList = isRead && isPlural(noun) && path.endsWith(noun);

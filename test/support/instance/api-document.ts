@@ -239,7 +239,7 @@ export function checkContract(method: string, path: string, sent: Sent, received
     );
     return;
   }
-  assert.equal(body.status, status, where);
+  assert.equal(Number(body.status), status, where);
   const isBeyondDocument = (error: FieldError) =>
     isBeyondJsonSchema(error) || isUnknownParameter(route, path, error.field);
   if (body.message === 'error.validation' && !body.fieldErrors.some(isBeyondDocument)) {
