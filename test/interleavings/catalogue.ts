@@ -138,6 +138,9 @@ function* recreations(): Generator<Scenario> {
 function* specialCases(): Generator<Scenario> {
   const changes: Request[] = [own.logIn(odo), own.changePassword(odo), own.resetPassword(odo)];
   for (const other of changes) yield scenarioOf([ada, odo], own.logIn(odo), other);
+  yield scenarioOf([ada, bob], by.deprovision(ada, bob), by.deprovision(bob, ada));
+  for (const other of [...about(bob, fay), ...ownRequests(fay, 1)])
+    yield scenarioOf([ada, bob, fay], by.deprovision(ada, fay), other);
   // With one token, which outlives the change of the password.
   for (const user of [fay, pia])
     for (const other of ownRequests(user, 1))

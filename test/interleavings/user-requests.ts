@@ -4,6 +4,7 @@ import { logIn } from '../../lib/accounts/log-in.ts';
 import { finishReset } from '../../lib/accounts/password-reset.ts';
 import * as accounts from '../../lib/accounts/second-factor.ts';
 import { updateAccount } from '../../lib/accounts/update-account.ts';
+import { scimUserOf, setActive } from '../../lib/identities/scim-users.ts';
 import { createFirstAdministrator } from '../../lib/operations/administrators/first-administrator.ts';
 import { recoverAdministrator } from '../../lib/operations/administrators/recover-administrator.ts';
 import { importRecords } from '../../lib/operations/transfer/import-records.ts';
@@ -126,6 +127,10 @@ export const administration = {
     update(by, user, `deactivates ${user.login}`, { activated: false }),
   activate: (by: User, user: User): Request =>
     update(by, user, `activates ${user.login}`, { activated: true }),
+  deprovision: (by: User, { id, login }: User): Request =>
+    inSession(by, 'token', `deprovisions ${login}`, 'patch-scim-user', async (table, caller) =>
+      scimUserOf(await setActive(table, caller, { id, active: false, precondition: undefined })),
+    ),
   remove: (by: User, { login }: User, session: CallerName = 1): Request =>
     inSession(by, session, `deletes ${login}`, 'delete-user', (table, caller) =>
       deleteUser(table, caller, login, undefined),
