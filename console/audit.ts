@@ -20,7 +20,7 @@ const NAMED_OTHERWISE = {
 /** What was done to what, without a full stop. */
 export function actionOf({ actor, action, target, targetName }: AuditEntry, t: Dictionary): string {
   return fill(textIn(t.actions, action) ?? `{actor}: ${action} {target}`, {
-    actor,
+    actor: textIn(t.actors, actor) ?? actor,
     target: targetName || target,
   });
 }

@@ -28,6 +28,8 @@ const FIELD_OF_MESSAGE: Readonly<Record<string, readonly string[]>> = {
   'error.confirmationrequired': ['email'],
   'error.commonpassword': ['newPassword', 'password'],
   'error.wrongcode': ['code'],
+  'error.identitytaken': ['subject'],
+  claims: ['claims'],
   typed: ['typed'],
 };
 

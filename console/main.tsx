@@ -5,9 +5,10 @@ import { Frame } from './components/frame.tsx';
 import { Alert, Waiting } from './components/problem.tsx';
 import { keepFocus } from './focus.ts';
 import { route, startNavigation } from './navigation.ts';
-import { account, claims, loadAccount, loadLanguage, token } from './state.ts';
+import { account, claims, loadAccount, loadIssuers, loadLanguage, token } from './state.ts';
 import { LogIn } from './views/log-in.tsx';
 import { ConfirmEmail, ForgottenPassword, SetPassword } from './views/mailed-links.tsx';
+import { SignIn } from './views/sign-in.tsx';
 
 type SignedIn = typeof import('./signed-in.tsx')['SignedIn'];
 
@@ -17,6 +18,8 @@ function Console() {
   switch (current.screen) {
     case 'forgotten-password':
       return <ForgottenPassword />;
+    case 'sign-in':
+      return <SignIn />;
     case 'set-password':
       return <SetPassword link={current.link} />;
     case 'confirm-email':
@@ -53,6 +56,7 @@ async function start(): Promise<void> {
   keepFocus(root);
   // Begins before it is needed: it arrives with the texts.
   if (token.value) void import('./signed-in.tsx').catch(() => undefined);
+  void loadIssuers();
   await loadLanguage();
   render(
     <Frame>

@@ -65,6 +65,13 @@ export async function navigate(
   show();
 }
 
+/** Takes the query out of the address and of the history, such as a code that is used once. */
+export function takeQuery(): string {
+  const { search } = location;
+  if (search) history.replaceState(history.state, '', location.pathname);
+  return search;
+}
+
 /** Removes the key of a mailed link from the address and from the history, and keeps the screen. */
 export function hideFragment(): void {
   history.replaceState(history.state, '', location.pathname + location.search);

@@ -3,10 +3,10 @@
 export const BASE = '/console';
 
 export type Route =
-  | { readonly screen: 'forgotten-password' }
+  | { readonly screen: 'forgotten-password' | 'sign-in' }
   | { readonly screen: 'set-password' | 'confirm-email'; readonly link: MailedLink }
   | { readonly screen: AccountScreen | 'about' | 'audit' | 'users' | 'integrations' | 'modules' }
-  | { readonly screen: 'new-user' | 'new-integration' | 'home' | 'not-found' }
+  | { readonly screen: 'new-user' | 'new-integration' | 'log-in-preview' | 'home' | 'not-found' }
   | { readonly screen: 'user'; readonly login: string }
   | { readonly screen: 'integration'; readonly id: string };
 
@@ -21,6 +21,7 @@ type AccountScreen = 'account' | 'password' | 'sessions' | 'tokens' | 'second-fa
 const SCREENS: Readonly<Record<string, Route>> = {
   '': { screen: 'home' },
   'forgotten-password': { screen: 'forgotten-password' },
+  'sign-in': { screen: 'sign-in' },
   account: { screen: 'account' },
   'account/password': { screen: 'password' },
   'account/sessions': { screen: 'sessions' },
@@ -28,6 +29,7 @@ const SCREENS: Readonly<Record<string, Route>> = {
   'account/second-factor': { screen: 'second-factor' },
   users: { screen: 'users' },
   'users/new': { screen: 'new-user' },
+  'log-in-preview': { screen: 'log-in-preview' },
   integrations: { screen: 'integrations' },
   'integrations/new': { screen: 'new-integration' },
   modules: { screen: 'modules' },

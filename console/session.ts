@@ -5,20 +5,30 @@ export interface Claims {
   readonly environment: string;
 }
 
-/** What the token says. The service verifies it; the console only shows it. */
-export function claimsOf(token: string): Claims | undefined {
+/** The payload of a JWT. The service verifies it; the console only shows it. */
+export function payloadOf(token: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
     const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0));
-    const { iss, sub, preferred_username } = JSON.parse(new TextDecoder().decode(bytes));
-    return {
-      id: String(sub),
-      login: String(preferred_username),
-      environment: String(iss).replace(/^gatehouse-/, ''),
-    };
+    const claims = JSON.parse(new TextDecoder().decode(bytes));
+    return isObject(claims) ? claims : undefined;
   } catch {
     return undefined;
   }
+}
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function claimsOf(token: string): Claims | undefined {
+  const claims = payloadOf(token);
+  return (
+    claims && {
+      id: String(claims.sub),
+      login: String(claims.preferred_username),
+      environment: String(claims.iss).replace(/^gatehouse-/, ''),
+    }
+  );
 }
 
 /** Whether the user must turn on a second factor before anything else. */

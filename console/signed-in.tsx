@@ -8,6 +8,7 @@ import { OwnSessions, Password, Profile } from './views/account.tsx';
 import { Audit } from './views/audit.tsx';
 import { Integration } from './views/integration.tsx';
 import { Integrations, NewIntegration } from './views/integrations.tsx';
+import { LogInPreview } from './views/log-in-preview.tsx';
 import { Modules } from './views/modules.tsx';
 import { NewUser } from './views/new-user.tsx';
 import { Overview } from './views/overview.tsx';
@@ -39,6 +40,8 @@ export function SignedIn() {
       return isAdministrator() ? <NewUser key="new-user" /> : <NotFound />;
     case 'user':
       return <User key={`user ${current.login}`} login={current.login} />;
+    case 'log-in-preview':
+      return isAdministrator() ? <LogInPreview key="log-in-preview" /> : <NotFound />;
     case 'integrations':
       return <Integrations key="integrations" />;
     case 'new-integration':

@@ -3,6 +3,7 @@ import type { GetAccountResponse } from './api/generated/types.gen.ts';
 import { connect } from './api/request.ts';
 import type { Dictionary } from './languages/en.ts';
 import { claimsOf, mustEnrol } from './session.ts';
+import { authorizationUrl, type Begun, type Issuer, randomText } from './sign-in.ts';
 import { DICTIONARIES, type Language, languageOf } from './text.ts';
 
 /* What all screens share. */
@@ -108,6 +109,50 @@ export async function loadAccount() {
   }
   return answer;
 }
+
+/** The identity providers of the environment. */
+export const issuers = signal<readonly Issuer[]>([]);
+let loadingIssuers: Promise<void> | undefined;
+
+/** Loads them once, because they change only with a deployment. */
+export function loadIssuers(): Promise<void> {
+  loadingIssuers ??= sendPublicly('GET /api/issuers', {}).then((answer) => {
+    if (answer.ok) issuers.value = answer.data;
+    else loadingIssuers = undefined;
+  });
+  return loadingIssuers;
+}
+
+export const issuerName = (issuer: string): string =>
+  issuers.value.find((known) => known.issuer === issuer)?.name ?? issuer;
+
+const BEGUN = 'gatehouse.sign-in';
+
+/** Leaves for a provider, to log in or to link the account of the user with the id `linking`. */
+export async function beginSignIn(issuer: Issuer, target: string, linking?: string): Promise<void> {
+  const begun: Begun = {
+    issuer: issuer.issuer,
+    state: randomText(),
+    codeVerifier: randomText(),
+    target,
+    linking,
+  };
+  const url = await authorizationUrl(issuer, begun, location.origin);
+  sessionStorage.setItem(BEGUN, JSON.stringify(begun));
+  location.assign(url);
+}
+
+/** What this tab has begun, which counts once. */
+export function takeBegun(): Begun | undefined {
+  const begun = sessionStorage.getItem(BEGUN);
+  sessionStorage.removeItem(BEGUN);
+  return begun === null ? undefined : JSON.parse(begun);
+}
+
+/** The proof of an identity that waits for the password of the account to be linked. */
+export const proofToLink = signal<
+  { readonly issuer: string; readonly assertion: string; readonly codeVerifier: string } | undefined
+>(undefined);
 
 const hasRole = (...roles: readonly string[]): boolean =>
   account.value?.authorities.some((role) => roles.includes(role)) ?? false;

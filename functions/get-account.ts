@@ -9,5 +9,10 @@ const requirement = openFactorRequirement();
 /** GET /api/account: the caller's own account. */
 export const handler = endpoint(GetAccount, async ({ caller }) => {
   const user = await caller.findUser();
-  return ok({ ...userView(user), ...factorView(user, requirement) });
+  const { identities = [] } = user;
+  return ok({
+    ...userView(user),
+    ...factorView(user, (await caller.hasSecondFactor()) ? undefined : requirement),
+    identities: identities.map(({ issuer }) => issuer),
+  });
 });

@@ -61,9 +61,9 @@ export const connect = (connection: Connection): Send => {
     options: Options = {},
   ): Promise<Answer<Operations[O]['response']>> {
     const token = connection.token();
-    const [method = '', path = ''] = operation.split(' ');
+    const [, path = ''] = operation.split(' ');
     const response = await connection
-      .fetch(urlOf(path, args), initOf(method, args, token, options))
+      .fetch(urlOf(path, args), initOf(operation, args, token, options))
       .catch(() => undefined);
     if (!response) return { ok: false, problem: NO_RESPONSE };
     const text = await response.text().catch(() => undefined);
@@ -104,20 +104,25 @@ function urlOf(template: string, args: Arguments<Operation>): string {
 }
 
 function initOf(
-  method: string,
+  operation: Operation,
   args: Arguments<Operation>,
   token: string | undefined,
   { ifMatch }: Options,
 ): RequestInit {
   const { body } = args as { body?: unknown };
+  const [method = ''] = operation.split(' ');
+  // RFC 6749, 4.
+  const isForm = operation === 'POST /api/oauth2/token';
   return {
     method,
     headers: {
       ...(token && { Authorization: `Bearer ${token}` }),
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(body !== undefined && !isForm && { 'Content-Type': 'application/json' }),
       ...(ifMatch && { 'If-Match': ifMatch }),
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && {
+      body: isForm ? new URLSearchParams(body as Record<string, string>) : JSON.stringify(body),
+    }),
     cache: 'no-store',
     credentials: 'omit',
   };

@@ -21,6 +21,7 @@ import { Credentials } from '../views/log-in.tsx';
 import { Dialog } from './dialog.tsx';
 import { Icon, Mark } from './icon.tsx';
 import { PaletteButton } from './palette.tsx';
+import { Providers } from './providers.tsx';
 
 export function Frame({ children }: { children: ComponentChildren }) {
   const t = texts();
@@ -163,6 +164,7 @@ function AskForPassword() {
     <Dialog title={t.sessionEnded} onClose={refuse}>
       <p>{fill(t.sessionEndedText, { login })}</p>
       <Credentials submit={t.goOn} login={login} onToken={goOn} />
+      <Providers />
       <p>
         <button type="button" onClick={forget}>
           {t.logOut}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ListSessionsResponse } from '../api/generated/types.gen.ts';
 import type { Answer, Problem } from '../api/request.ts';
-import { language, notice, texts } from '../state.ts';
+import { issuerName, issuers, language, notice, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
 import { Confirm } from './confirm.tsx';
 import { useLoad } from './load.ts';
@@ -74,6 +74,13 @@ function columnsOf(end: (series: string) => void): Column<Session>[] {
   const t = texts();
   const labelOf = ({ tokenDate }: Session) =>
     fill(t.endSession, { time: dateTime(language.value, tokenDate) });
+  const means: Column<Session> = {
+    field: 'issuer',
+    label: t.logInBy,
+    width: 'w8',
+    rank: 2,
+    cell: ({ issuer }) => (issuer === null ? t.password : issuerName(issuer)),
+  };
   return [
     {
       field: 'tokenDate',
@@ -92,6 +99,7 @@ function columnsOf(end: (series: string) => void): Column<Session>[] {
     },
     { field: 'ipAddress', label: t.address, width: 'w8', cell: ({ ipAddress }) => ipAddress },
     { field: 'userAgent', label: t.program, cell: ({ userAgent }) => userAgent },
+    ...(issuers.value.length > 0 ? [means] : []),
     {
       field: 'secondFactor',
       label: t.factorShort,

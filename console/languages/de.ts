@@ -166,6 +166,14 @@ export const de: Dictionary = {
   codeHint: 'Sechs Ziffern aus dem Authenticator oder ein Wiederherstellungscode.',
   remember: 'Angemeldet bleiben',
   rememberHint: 'Für längere Zeit, in diesem Tab.',
+  logInWith: 'Mit {name} anmelden',
+  signInDenied:
+    'Sie haben die Anmeldung abgebrochen, oder {name} lässt Sie Gatehouse nicht benutzen.',
+  signInRefused: '{name} hat die Anmeldung abgelehnt: {reason}',
+  signInUnexpected:
+    'In diesem Tab wurde keine Anmeldung begonnen, oder inzwischen eine andere. Beginnen Sie neu.',
+  signInNotExchanged: '{name} hat keine Anmeldung bestätigt. Versuchen Sie es erneut.',
+  signInUnknown: 'Ein Administrator kann Ihr Konto verknüpfen. Dazu braucht er diese Angaben:',
   wrongCredentials: 'Anmeldename, Passwort oder Code ist falsch.',
   forgotten: 'Passwort vergessen?',
   waitSeconds: {
@@ -235,6 +243,14 @@ export const de: Dictionary = {
       'Ein Modul hat höchstens zwei Zugangsdaten. Widerrufen Sie unbenutzte.',
     'error.toomanytokens': 'Sie haben so viele API-Token wie erlaubt. Löschen Sie zuerst eines.',
     'error.planrefused': 'Der Plan enthält eine Änderung, die eine Regel verbietet.',
+    'error.invalidgrant':
+      'Die Anmeldung beim Identitätsanbieter ist abgelaufen, wurde schon benutzt oder wird nicht angenommen. Melden Sie sich dort erneut an.',
+    'error.unknownidentity':
+      'Der Identitätsanbieter kennt Sie, aber mit Ihnen ist kein Konto verknüpft.',
+    'error.providerwithoutfactor':
+      'Ihr Konto hat einen zweiten Faktor, beim Identitätsanbieter haben Sie keinen benutzt. Melden Sie sich mit Passwort und Code an.',
+    'error.identitytaken':
+      'Diese Identität ist mit einem anderen Konto verknüpft, oder das Konto mit einer anderen Identität dieses Anbieters.',
     'error.http.400': 'Das ist zu viel für den Dienst. Ändern Sie den Filter.',
     'error.http.401': 'Ihre Sitzung ist beendet.',
     'error.http.403': 'Ihre Rollen erlauben das nicht.',
@@ -352,6 +368,41 @@ export const de: Dictionary = {
   recoveryNewText: 'Die jetzigen Codes werden ungültig.',
   factorDisable: 'Zweiten Faktor ausschalten',
   factorDisabled: 'Der zweite Faktor ist ausgeschaltet.',
+
+  issuer: 'Identitätsanbieter',
+  subject: 'Kennung (sub)',
+  subjectHint: 'Wie in den Token des Anbieters; die Meldung einer abgelehnten Anmeldung zeigt sie.',
+  identities: 'Identitätsanbieter',
+  noIdentities: 'Das Konto ist mit keinem verknüpft.',
+  linked: 'Verknüpft',
+  linkedState: 'verknüpft',
+  linkedNow: 'Das Konto ist verknüpft: {name}.',
+  link: 'Verknüpfen',
+  linkWith: 'Mit {name} verknüpfen',
+  linkUser: '{login} mit einem Identitätsanbieter verknüpfen',
+  linkOwnText: 'Danach können Sie sich auch dort anmelden. Bestätigen Sie es mit Ihrem Passwort.',
+  unlink: 'Lösen',
+  unlinkFrom: 'Verknüpfung von {login} mit {name} lösen',
+  unlinkText: 'Alle Sitzungen und API-Token des Benutzers enden.',
+  unlinked: 'Die Verknüpfung ist gelöst. Alle Sitzungen und API-Token sind beendet.',
+  logInBy: 'Angemeldet mit',
+  preview: 'Anmeldung ausprobieren',
+  previewText:
+    'Zeigt, was eine Anmeldung bei einem Identitätsanbieter bewirken würde. Nichts wird geprüft oder geändert.',
+  previewShow: 'Wirkung zeigen',
+  previewUnread: 'Das sind weder Claims in JSON noch ein ID-Token noch eine Liste von Gruppen.',
+  previewNoGroups:
+    'Das Token enthält die Gruppen nicht, weil es zu viele sind. Die Anmeldung scheitert.',
+  previewResult: 'Diese Anmeldung',
+  previewCreated: 'noch keines: eine Anmeldung legt es an',
+  previewUnknown: 'keines: eine Anmeldung wird abgelehnt, bis eines verknüpft ist',
+  previewRolesStay: 'bleiben, wie sie sind',
+  previewLogin: 'Anmeldename eines neuen Kontos',
+  previewEmail: 'Seine E-Mail-Adresse',
+  claims: 'Claims',
+  claimsHint:
+    'In JSON oder als ganzes ID-Token, von dem nur die Claims gesendet werden; oder nur die Gruppen, eine je Zeile.',
+  account: 'Konto',
 
   newUser: 'Neuer Benutzer',
   editUser: 'Benutzer {login}',
@@ -536,6 +587,7 @@ export const de: Dictionary = {
   failedAttempts: 'Gescheiterte Versuche: {count}.',
   fromAddress: 'Von {source}.',
   ofIntegration: 'Integration: {name}.',
+  actors: { 'identity-provider': 'Der Identitätsanbieter' },
   actions: {
     'user.created': '{actor} hat den Benutzer {target} angelegt',
     'user.updated': '{actor} hat den Benutzer {target} geändert',
@@ -557,6 +609,10 @@ export const de: Dictionary = {
     'secondFactor.disabled': '{actor} hat den zweiten Faktor ausgeschaltet',
     'secondFactor.removed': '{actor} hat den zweiten Faktor von {target} entfernt',
     'recoveryCodes.replaced': '{actor} hat neue Wiederherstellungscodes erzeugt',
+    'identity.linked': '{actor} hat den Benutzer {target} mit einem Identitätsanbieter verknüpft',
+    'identity.unlinked': '{actor} hat den Benutzer {target} von einem Identitätsanbieter gelöst',
+    'roles.kept':
+      '{actor} sieht {target} nicht mehr als Administrator; die Rolle bleibt, weil es keinen anderen gibt',
     'login.failed': 'Eine Anmeldung als {target} ist fehlgeschlagen',
     'login.throttled': 'Eine Anmeldung als {target} wurde abgelehnt',
     'login.codeRejected': 'Das richtige Passwort von {target} kam mit einem falschen Code',

@@ -166,6 +166,13 @@ export const es: Dictionary = {
   codeHint: 'Seis dígitos de la aplicación de autenticación o un código de recuperación.',
   remember: 'Mantener la sesión iniciada',
   rememberHint: 'Durante más tiempo, en esta pestaña.',
+  logInWith: 'Iniciar sesión con {name}',
+  signInDenied: 'Usted canceló el inicio de sesión, o {name} no le permite usar Gatehouse.',
+  signInRefused: '{name} rechazó el inicio de sesión: {reason}',
+  signInUnexpected:
+    'En esta pestaña no se comenzó ningún inicio de sesión, o se comenzó otro después. Comience de nuevo.',
+  signInNotExchanged: '{name} no confirmó ningún inicio de sesión. Intente de nuevo.',
+  signInUnknown: 'Un administrador puede vincular su cuenta. Necesita estos datos:',
   wrongCredentials: 'El nombre de usuario, la contraseña o el código es incorrecto.',
   forgotten: '¿Olvidó su contraseña?',
   waitSeconds: {
@@ -242,6 +249,14 @@ export const es: Dictionary = {
     'error.toomanytokens':
       'Usted tiene tantos tokens de API como permite su entorno. Elimine uno primero.',
     'error.planrefused': 'El plan contiene un cambio que una regla prohíbe.',
+    'error.invalidgrant':
+      'El inicio de sesión en el proveedor de identidad venció, ya se usó o no se acepta. Inicie sesión allí de nuevo.',
+    'error.unknownidentity':
+      'El proveedor de identidad lo conoce, pero ninguna cuenta está vinculada con usted.',
+    'error.providerwithoutfactor':
+      'Su cuenta tiene un segundo factor y usted no usó ninguno en el proveedor de identidad. Inicie sesión con la contraseña y un código.',
+    'error.identitytaken':
+      'Esta identidad está vinculada con otra cuenta, o la cuenta con otra identidad de este proveedor.',
     'error.http.400': 'Esto es demasiado para el servicio. Cambie el filtro.',
     'error.http.401': 'Su sesión finalizó.',
     'error.http.403': 'Sus roles no lo permiten.',
@@ -362,6 +377,42 @@ export const es: Dictionary = {
   recoveryNewText: 'Los códigos actuales dejan de ser válidos.',
   factorDisable: 'Desactivar el segundo factor',
   factorDisabled: 'El segundo factor está desactivado.',
+
+  issuer: 'Proveedor de identidad',
+  subject: 'Identificador (sub)',
+  subjectHint:
+    'Como lo indican los tokens del proveedor; el mensaje de un inicio de sesión rechazado lo muestra.',
+  identities: 'Proveedores de identidad',
+  noIdentities: 'La cuenta no está vinculada con ninguno.',
+  linked: 'Vinculado',
+  linkedState: 'vinculada',
+  linkedNow: 'La cuenta está vinculada: {name}.',
+  link: 'Vincular',
+  linkWith: 'Vincular con {name}',
+  linkUser: 'Vincular {login} con un proveedor de identidad',
+  linkOwnText: 'Desde entonces también podrá iniciar sesión allí. Confírmelo con su contraseña.',
+  unlink: 'Desvincular',
+  unlinkFrom: 'Desvincular {login} de {name}',
+  unlinkText: 'Finalizan todas las sesiones y todos los tokens de API del usuario.',
+  unlinked: 'Se quitó el vínculo. Finalizaron todas las sesiones y todos los tokens de API.',
+  logInBy: 'Inició con',
+  preview: 'Probar un inicio de sesión',
+  previewText:
+    'Muestra lo que haría un inicio de sesión en un proveedor de identidad. No se verifica ni se cambia nada.',
+  previewShow: 'Mostrar el efecto',
+  previewUnread: 'No son claims en JSON, ni un token de ID, ni una lista de grupos.',
+  previewNoGroups:
+    'El token no contiene los grupos, porque son demasiados. El inicio de sesión falla.',
+  previewResult: 'Este inicio de sesión',
+  previewCreated: 'todavía ninguna: un inicio de sesión la crea',
+  previewUnknown: 'ninguna: el inicio de sesión se rechaza hasta que se vincule una',
+  previewRolesStay: 'quedan como están',
+  previewLogin: 'Nombre de usuario de una cuenta nueva',
+  previewEmail: 'Su dirección de correo',
+  claims: 'Claims',
+  claimsHint:
+    'En JSON, o un token de ID completo, del que solo se envían los claims; o solo los grupos, uno por línea.',
+  account: 'Cuenta',
 
   newUser: 'Nuevo usuario',
   editUser: 'Usuario {login}',
@@ -546,6 +597,7 @@ export const es: Dictionary = {
   failedAttempts: 'Intentos fallidos: {count}.',
   fromAddress: 'Desde {source}.',
   ofIntegration: 'Integración: {name}.',
+  actors: { 'identity-provider': 'El proveedor de identidad' },
   actions: {
     'user.created': '{actor} creó el usuario {target}',
     'user.updated': '{actor} modificó el usuario {target}',
@@ -567,6 +619,10 @@ export const es: Dictionary = {
     'secondFactor.disabled': '{actor} desactivó el segundo factor',
     'secondFactor.removed': '{actor} quitó el segundo factor de {target}',
     'recoveryCodes.replaced': '{actor} generó nuevos códigos de recuperación',
+    'identity.linked': '{actor} vinculó el usuario {target} con un proveedor de identidad',
+    'identity.unlinked': '{actor} desvinculó el usuario {target} de un proveedor de identidad',
+    'roles.kept':
+      '{actor} ya no concede a {target} el rol de administrador, que conserva: no hay otro',
     'login.failed': 'Falló un inicio de sesión como {target}',
     'login.throttled': 'Se rechazó un intento de iniciar sesión como {target}: hubo demasiados',
     'login.codeRejected': 'La contraseña correcta de {target} se usó con un código incorrecto',

@@ -11,6 +11,7 @@ import { keepingUnedited, nameOf, textOf } from '../form.ts';
 import { navigate, path } from '../navigation.ts';
 import { BASE } from '../route.ts';
 import { account, enrolling, loadAccount, notice, send, texts } from '../state.ts';
+import { OwnIdentities } from './identities.tsx';
 import { languageOptions } from './language-options.ts';
 
 export function AccountScreen({ title, children }: { title: string; children: ComponentChildren }) {
@@ -100,6 +101,7 @@ export function Profile() {
           />
         </div>
       </Form>
+      <OwnIdentities />
     </AccountScreen>
   );
 }

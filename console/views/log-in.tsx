@@ -3,6 +3,7 @@ import type { Problem } from '../api/request.ts';
 import { CheckField, TextField } from '../components/fields.tsx';
 import { Form } from '../components/form.tsx';
 import { Mark } from '../components/icon.tsx';
+import { Providers } from '../components/providers.tsx';
 import { Screen } from '../components/screen.tsx';
 import { nameOf, textOf } from '../form.ts';
 import { BASE } from '../route.ts';
@@ -21,6 +22,7 @@ export function LogIn() {
       <p>
         <a href={`${BASE}/forgotten-password`}>{t.forgotten}</a>
       </p>
+      <Providers />
     </Screen>
   );
 }

@@ -16,6 +16,7 @@ import { navigate } from '../navigation.ts';
 import { BASE, userPath, withQuery } from '../route.ts';
 import { account, isAdministrator, language, loadAccount, send, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
+import { UserIdentities } from './identities.tsx';
 import { Activation, UserSessions, UserTokens } from './user-access.tsx';
 import { rolesText } from './user-badges.tsx';
 import { type EditingUser, type UserFields, UserFormFields, userFieldsOf } from './user-form.tsx';
@@ -135,6 +136,7 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
         </div>
         <UserSessions key={sessionsKey} login={user.login} />
         <UserTokens key={`tokens ${sessionsKey}`} login={user.login} />
+        <UserIdentities editing={editing} onSessionsEnded={() => setSessionsKey(sessionsKey + 1)} />
       </div>
       <div>
         <LastChanges user={user} />

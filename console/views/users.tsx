@@ -6,7 +6,7 @@ import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
 import type { Column } from '../components/table.tsx';
 import { BASE, userPath } from '../route.ts';
-import { isAdministrator, send, texts } from '../state.ts';
+import { isAdministrator, issuerName, issuers, send, texts } from '../state.ts';
 import { ManyUsers } from './many-users.tsx';
 import { FactorBadge, RoleBadges, roleOptions, StateBadge } from './user-badges.tsx';
 
@@ -40,10 +40,13 @@ export function Users() {
       title={t.users}
       actions={
         isAdministrator() && (
-          <a class="button primary" href={`${BASE}/users/new`}>
-            <Icon name="add" />
-            {t.newUser}
-          </a>
+          <>
+            {issuers.value.length > 0 && <a href={`${BASE}/log-in-preview`}>{t.preview}</a>}
+            <a class="button primary" href={`${BASE}/users/new`}>
+              <Icon name="add" />
+              {t.newUser}
+            </a>
+          </>
         )
       }
     >
@@ -148,6 +151,14 @@ function columnsOf(): Column<User>[] {
       cell: ({ tokensExpire }) => (tokensExpire ? <Time instant={tokensExpire} /> : '–'),
     },
   ];
+  const identities: Column<User> = {
+    field: 'identities',
+    label: t.linked,
+    width: 'w8',
+    rank: 3,
+    cell: ({ identities: linked = [] }) =>
+      linked.map(({ issuer }) => issuerName(issuer)).join(', ') || '–',
+  };
   return [
     {
       field: 'login',
@@ -171,6 +182,7 @@ function columnsOf(): Column<User>[] {
       cell: (user) => <StateBadge user={user} />,
     },
     ...(isAdministrator() ? forAdministrators : []),
+    ...(isAdministrator() && issuers.value.length > 0 ? [identities] : []),
     { field: 'id', label: t.id, sortable: true, width: 'w4', rank: 3, cell: ({ id }) => id },
   ];
 }

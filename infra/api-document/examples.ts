@@ -512,6 +512,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
       secondFactor: false,
       recoveryCodesLeft: 0,
       secondFactorRequiredFrom: null,
+      identities: [],
     },
   },
   'POST /api/account': {

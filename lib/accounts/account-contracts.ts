@@ -44,6 +44,8 @@ export const GetAccount = {
     secondFactor: v.boolean(),
     recoveryCodesLeft: v.pipe(v.number(), v.integer()),
     secondFactorRequiredFrom: v.nullable(date),
+    /** The issuers of the identities that are linked. */
+    identities: v.array(v.string()),
   }),
 } satisfies Contract;
 

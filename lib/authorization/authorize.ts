@@ -181,6 +181,10 @@ export function authorize(
   return {
     ...caller,
     findUser: confirm,
+    async hasSecondFactor() {
+      const stored = await readOnce();
+      return isValid(stored) && Boolean(accessOf(stored).secondFactor);
+    },
     async isAdministrator() {
       const stored = await readOnce();
       const asAdministrator = { ...required, access: ADMINISTRATORS };

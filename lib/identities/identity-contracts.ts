@@ -32,7 +32,12 @@ export const PreviewLogIn = {
   summary: 'Show what a log-in with these claims would do, without verifying or changing anything',
   access: administrators,
   kind: 'read',
-  body: v.object({ issuer, claims: v.record(v.string(), v.unknown()) }),
+  body: v.object({
+    issuer,
+    claims: v.optional(v.record(v.string(), v.unknown()), {}),
+    /** The value of the claim with the groups, whatever its name is. */
+    groups: v.optional(v.array(v.string('TypeMismatch'))),
+  }),
   response: v.strictObject({
     /** Null if log-ins change no roles. */
     roles: v.nullable(v.array(v.picklist(ROLES))),

@@ -7,6 +7,13 @@ import type { Claims } from './assertion.ts';
 import { hasSecondFactor, rolesBy, verifiedAddress } from './id-token.ts';
 import type { Issuer } from './issuer.ts';
 
+interface Tried {
+  readonly issuer: string;
+  readonly claims: Claims;
+  /** In place of the claim with the groups. */
+  readonly groups?: readonly string[] | undefined;
+}
+
 /**
  * What a log-in with these claims would do now, so that settings can be tried before anybody
  * depends on them. Fails with invalid for an unknown issuer, and with invalid-grant as a log-in
@@ -15,12 +22,13 @@ import type { Issuer } from './issuer.ts';
 export async function previewLogIn(
   table: Table,
   issuers: readonly Issuer[],
-  { issuer: iss, claims }: { readonly issuer: string; readonly claims: Claims },
+  { issuer: iss, claims: stated, groups }: Tried,
 ) {
   const issuer = issuers.find((known) => known.issuer === iss);
   if (!issuer)
     throw new Failure('invalid', { fieldErrors: [{ field: 'issuer', message: 'Pattern' }] });
-  const { sub, [issuer.loginClaim]: login } = claims;
+  const claims = { ...stated, ...(groups && { [issuer.groupsClaim]: groups }) };
+  const { sub, [issuer.loginClaim]: login } = claims as Claims;
   const roles = rolesBy(claims, issuer);
   const guard =
     typeof sub === 'string' && /^[\x20-\x7e]{1,255}$/.test(sub)

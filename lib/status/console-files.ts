@@ -29,46 +29,62 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Nothing is loaded from elsewhere, nothing is inline, and no script turns text into markup. */
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+/**
+ * Nothing is loaded from elsewhere, nothing is inline, and no script turns text into markup. Only
+ * the token endpoints of identity providers are asked for something else.
+ */
+const pagePolicy = (tokenEndpoints: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    ["connect-src 'self'", ...new Set(tokenEndpoints.map((url) => new URL(url).origin))].join(' '),
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
 
 /** Reads a built console. A request can name no other file, because it reads none. */
-export function readConsoleFiles(folder: string): ConsoleFiles {
+export function readConsoleFiles(
+  folder: string,
+  tokenEndpoints: readonly string[] = [],
+): ConsoleFiles {
+  const policy = pagePolicy(tokenEndpoints);
   const names = globSync('**/*.{html,js,css,svg}', { cwd: folder });
   return new Map(
     names.map((name) => [
       name,
       new Map(
-        [undefined, ...CODINGS].map((coding) => [coding, readConsoleFile(folder, name, coding)]),
+        [undefined, ...CODINGS].map((coding) => [
+          coding,
+          readConsoleFile(folder, name, coding, policy),
+        ]),
       ),
     ]),
   );
 }
 
-function readConsoleFile(folder: string, name: string, coding: Coding | undefined): ConsoleFile {
+function readConsoleFile(
+  folder: string,
+  name: string,
+  coding: Coding | undefined,
+  policy: string,
+): ConsoleFile {
   const content = readFileSync(join(folder, coding ? name + SUFFIXES[coding] : name));
-  const hash = createHash('sha256').update(content).digest('base64url');
+  const hash = createHash('sha256').update(content).update(policy).digest('base64url');
   return {
     base64: content.toString('base64'),
     headers: {
       'Content-Type': CONTENT_TYPES[extname(name)] as string,
       ...(coding && { 'Content-Encoding': coding }),
-      // Strong: each coding of a file has its own.
+      // Strong: each coding of a file has its own, and a page with a former policy is not kept.
       ETag: `"${hash}"`,
       // The name of an asset contains the hash of its content.
       'Cache-Control': name === PAGE ? 'no-cache' : 'public, max-age=31536000, immutable',
-      'Content-Security-Policy': PAGE_POLICY,
+      'Content-Security-Policy': policy,
       Vary: 'Accept-Encoding, Origin',
     },
   };

@@ -95,6 +95,11 @@ export interface AuthorizedCaller extends Caller {
    * invalid-token.
    */
   findUser(): Promise<User>;
+  /**
+   * Whether the user has a second factor, or the identity provider with which the session began
+   * required one. Reads no more than the access does.
+   */
+  hasSecondFactor(): Promise<boolean>;
   /** Whether the caller is an administrator now. Reads no more than the access does. */
   isAdministrator(): Promise<boolean>;
   /**

@@ -17,6 +17,7 @@ it.each([
   ['/console/users/', { screen: 'users' }],
   ['/console/users/new', { screen: 'new-user' }],
   ['/console/users/anna.smith', { screen: 'user', login: 'anna.smith' }],
+  ['/console/sign-in', { screen: 'sign-in' }],
   ['/console/integrations/7', { screen: 'integration', id: '7' }],
   ['/console/account/second-factor', { screen: 'second-factor' }],
   ['/console/account/tokens', { screen: 'tokens' }],

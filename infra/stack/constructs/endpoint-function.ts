@@ -32,6 +32,7 @@ const ISSUER_ROUTES: readonly Route['route'][] = [
   'POST /api/issuers/preview',
   'POST /api/account/identities',
   'POST /api/users/{login}/identities',
+  'GET /console',
 ];
 
 /**

@@ -10,7 +10,7 @@ const USERS = Number(process.env.CONSOLE_USERS ?? 10_500);
 
 const { openTab } = await useConsole();
 
-it('the log-in page requests the page, scripts, styles and nothing else', async () => {
+it('the log-in page requests the page, scripts, styles and the identity providers', async () => {
   const { page, settle } = await openTab();
   const requests: string[] = [];
   page.on('request', (request) => requests.push(`${request.resourceType()} ${request.url()}`));
@@ -20,7 +20,10 @@ it('the log-in page requests the page, scripts, styles and nothing else', async 
 
   const types = requests.map((request) => request.split(' ')[0]).sort();
   expect(new Set(requests).size).toBe(requests.length);
-  expect(types).toEqual(['document', 'script', 'script', 'script', 'stylesheet']);
+  expect(types).toEqual(['document', 'fetch', 'script', 'script', 'script', 'stylesheet']);
+  expect(requests.filter((request) => /\/api\//.test(request))).toEqual([
+    expect.stringMatching(/\/api\/issuers$/),
+  ]);
 });
 
 it('a visit with a session requests each file and each entity once', async () => {

@@ -55,6 +55,7 @@ const GATE = [
   '/set-password#key=x',
   '/set-password',
   '/confirm-email#key=x',
+  '/sign-in?code=x',
 ];
 const INSIDE = [
   '',
@@ -64,6 +65,7 @@ const INSIDE = [
   '/users?text.contains=nobody',
   '/users/new',
   '/users/user',
+  '/log-in-preview',
   '/integrations',
   '/integrations/new',
   '/integrations/INTEGRATION',
@@ -88,7 +90,9 @@ const FOUND: Readonly<Record<string, readonly [Role, string][]>> = {
     ['checkbox', 'Keep me logged in'],
     ['button', 'Log in'],
     ['link', 'Forgot your password?'],
+    ['button', 'Log in with Company account'],
   ],
+  'gate/sign-in?code=x': [['link', 'Back to the log-in']],
   'gate-refused': [
     ['heading', 'That did not work'],
     ['link', 'Login: Fill in this field.'],
@@ -132,6 +136,10 @@ const FOUND: Readonly<Record<string, readonly [Role, string][]>> = {
     ['heading', 'Last changes'],
     ['button', 'Delete user'],
   ],
+  'inside/log-in-preview': [
+    ['combobox', 'Identity provider'],
+    ['textbox', 'Claims'],
+  ],
   'inside/integrations': [['table', 'Integrations']],
   'inside/integrations/INTEGRATION': [
     ['button', 'Show the value of host'],
@@ -165,6 +173,10 @@ const FOUND: Readonly<Record<string, readonly [Role, string][]>> = {
     ['dialog', 'Delete user'],
     ['textbox', 'Type user to confirm'],
     ['button', 'Cancel'],
+  ],
+  link: [
+    ['dialog', 'Link user with an identity provider'],
+    ['textbox', 'Subject (sub)'],
   ],
   parameter: [
     ['textbox', 'Value'],
@@ -240,6 +252,14 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
     await tab.page.keyboard.press('Control+k');
     await check('palette');
     await tab.page.keyboard.press('Escape');
+    await show('/users/user');
+    await tab.page.locator('.rows ~ p button').click();
+    await check('link');
+    await show('/log-in-preview');
+    await tab.page.locator('[name=claims]').fill('admins');
+    await tab.page.locator('form [type=submit]').click();
+    await tab.page.locator('main dl').waitFor();
+    await check('preview');
     await show('/users');
     await tab.page.locator('search .menu summary').click();
     await check('filters');

@@ -25,6 +25,8 @@ interface TabOptions {
   readonly timezoneId?: string;
   /** Of an instance of its own. */
   readonly url?: string;
+  /** The origin of an identity provider, to which requests may go as well. */
+  readonly provider?: string;
 }
 
 interface UsedConsole {
@@ -48,6 +50,7 @@ export async function useConsole(): Promise<UsedConsole> {
 
 async function openTab(browser: Browser, options: TabOptions): Promise<Tab> {
   const { url, width = 1280, dark = false, language = 'en', timezoneId = 'UTC' } = options;
+  const { provider } = options;
   const context = await browser.newContext({
     viewport: { width, height: 800 },
     colorScheme: dark ? 'dark' : 'light',
@@ -76,7 +79,7 @@ async function openTab(browser: Browser, options: TabOptions): Promise<Tab> {
   page.on('request', (request) => {
     pending.add(request);
     const { origin, protocol } = new URL(request.url());
-    if (origin !== url && protocol !== 'blob:') faults.push(request.url());
+    if (![url, provider].includes(origin) && protocol !== 'blob:') faults.push(request.url());
   });
   return { page, context, faults, settle: () => settle(page, pending) };
 }

@@ -2,39 +2,78 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Provider } from '../instance/provider.ts';
+import { text } from 'node:stream/consumers';
+import { idToken, nonceOf, type Provider } from '../instance/provider.ts';
 
-/** Starts an identity provider that only publishes its key; tests sign its tokens. */
+/**
+ * Starts an identity provider that publishes its key and logs browsers in, as the person or with
+ * the error that their cookie `answer` states. Other tests sign its tokens.
+ */
 export async function startProvider(): Promise<Provider & { stop(): void }> {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const kid = randomUUID();
   const published = { ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' };
-  const server = createServer((_, response) => {
+  const key = { ...privateKey.export({ format: 'jwk' }), kid };
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams: asked } = new URL(request.url ?? '', 'http://provider');
+    if (pathname === '/company/authorize')
+      return response.writeHead(302, { Location: answerTo(asked, request.headers.cookie) }).end();
+    const isToken = pathname === '/company/token';
+    const body = isToken ? tokenFor({ issuer, key }, await text(request)) : { keys: [published] };
     response.setHeader('Content-Type', 'application/json');
-    response.end(JSON.stringify({ keys: [published] }));
+    response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '*');
+    return response.writeHead(body ? 200 : 400).end(JSON.stringify(body));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/company`;
+  const issuer: Provider['issuer'] = {
+    issuer: url,
+    name: 'Company account',
+    clientId: 'gatehouse',
+    authorizationEndpoint: `${url}/authorize`,
+    tokenEndpoint: `${url}/token`,
+    keys: `${url}/keys`,
+    algorithms: ['RS256'],
+    loginClaim: 'preferred_username',
+    groupsClaim: 'groups',
+    roles: { ROLE_ADMIN: ['admins'], ROLE_USER: ['users'], ROLE_ANALYST: ['analysts'] },
+    creates: 'mapped',
+    secondFactor: 'amr',
+  };
   return {
-    issuer: {
-      issuer: url,
-      name: 'Company account',
-      clientId: 'gatehouse',
-      authorizationEndpoint: `${url}/authorize`,
-      tokenEndpoint: `${url}/token`,
-      keys: `${url}/keys`,
-      algorithms: ['RS256'],
-      loginClaim: 'preferred_username',
-      groupsClaim: 'groups',
-      roles: { ROLE_ADMIN: ['admins'], ROLE_USER: ['users'], ROLE_ANALYST: ['analysts'] },
-      creates: 'mapped',
-      secondFactor: 'amr',
-    },
-    key: { ...privateKey.export({ format: 'jwk' }), kid },
+    issuer,
+    key,
     stop() {
       server.closeAllConnections();
       server.close();
     },
   };
+}
+
+/** Where the browser goes after it was asked to log in: the code says what the token will. */
+function answerTo(asked: URLSearchParams, cookie = ''): string {
+  const [, encoded = 'e30'] = /answer=([\w-]+)/.exec(cookie) ?? [];
+  const answer = Buffer.from(encoded, 'base64url').toString();
+  const { error } = JSON.parse(answer);
+  const code = Buffer.from(JSON.stringify([answer, ...asked])).toString('base64url');
+  const state = asked.get('state') ?? '';
+  return `${asked.get('redirect_uri')}?${new URLSearchParams({ state, ...(error ? { error } : { code }) })}`;
+}
+
+/** RFC 6749, 4.1.3 and RFC 7636, 4.6; undefined for a refusal. */
+function tokenFor(provider: Provider, body: string) {
+  const sent = new URLSearchParams(body);
+  const [answer, ...pairs] = JSON.parse(
+    Buffer.from(sent.get('code') ?? '', 'base64url').toString(),
+  );
+  const asked = new URLSearchParams(pairs);
+  const isGranted =
+    sent.get('grant_type') === 'authorization_code' &&
+    ['client_id', 'redirect_uri'].every((name) => sent.get(name) === asked.get(name)) &&
+    asked.get('code_challenge_method') === 'S256' &&
+    asked.get('code_challenge') === nonceOf(sent.get('code_verifier') ?? '') &&
+    asked.get('scope')?.split(' ').includes('openid');
+  const claims = { nonce: asked.get('nonce'), ...JSON.parse(answer) };
+  return isGranted ? { id_token: idToken(provider, claims) } : undefined;
 }

@@ -1,0 +1,103 @@
+import type { ListIssuersResponse } from './api/generated/types.gen.ts';
+import { BASE } from './route.ts';
+import { isObject } from './session.ts';
+
+/*
+ * Log-ins at identity providers: the authorization code flow with PKCE (RFC 6749, 4.1; RFC 7636),
+ * whose nonce is the code challenge, so that the service knows who has begun it.
+ */
+
+export type Issuer = ListIssuersResponse[number];
+
+/** What waits in this tab for the return of the browser. */
+export interface Begun {
+  readonly issuer: string;
+  readonly state: string;
+  readonly codeVerifier: string;
+  /** The address that was asked for. */
+  readonly target: string;
+  /** The id of the user who links their account; absent for a log-in. */
+  readonly linking?: string | undefined;
+}
+
+/** A code of the provider, or why there is none. */
+export type Returned =
+  | { readonly code: string }
+  | { readonly failure: 'denied' | 'unexpected' }
+  | { readonly failure: 'refused'; readonly reason: string };
+
+const base64Url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+
+/** 256 random bits, which have the 43 characters that a code verifier needs. */
+export const randomText = (): string => base64Url(crypto.getRandomValues(new Uint8Array(32)));
+
+/** The code challenge S256 of a code verifier. */
+async function challengeOf(codeVerifier: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier));
+  return base64Url(new Uint8Array(digest));
+}
+
+/** One fixed address, which is registered at the provider. */
+const redirectUri = (origin: string): string => `${origin}${BASE}/sign-in`;
+
+/** Where the browser goes to log in. */
+export async function authorizationUrl(
+  { authorizationEndpoint, clientId }: Issuer,
+  { state, codeVerifier }: Begun,
+  origin: string,
+): Promise<string> {
+  const challenge = await challengeOf(codeVerifier);
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri(origin),
+    scope: 'openid profile email',
+    state,
+    nonce: challenge,
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+  });
+  return `${authorizationEndpoint}?${query}`;
+}
+
+/** What the provider has sent the browser back with. Nothing counts that this tab has not begun. */
+export function returnOf(search: string, begun: Begun | undefined): Returned {
+  const query = new URLSearchParams(search);
+  const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name));
+  // RFC 9207: the response of one provider must not be taken for another one's.
+  const from = query.get('iss') ?? begun?.issuer;
+  if (!begun || state !== begun.state || from !== begun.issuer) return { failure: 'unexpected' };
+  if (error === 'access_denied') return { failure: 'denied' };
+  if (error) return { failure: 'refused', reason: query.get('error_description') ?? error };
+  return code ? { code } : { failure: 'unexpected' };
+}
+
+/** The ID token for a code; undefined if the provider hands out none. */
+export async function exchangeCode(
+  { tokenEndpoint, clientId }: Issuer,
+  { codeVerifier }: Begun,
+  code: string,
+  origin: string,
+): Promise<string | undefined> {
+  const body = new URLSearchParams({
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri(origin),
+    client_id: clientId,
+    code_verifier: codeVerifier,
+  });
+  const response = await fetch(tokenEndpoint, {
+    method: 'POST',
+    body,
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
+  }).catch(() => undefined);
+  const answer: unknown = response?.ok && (await response.json().catch(() => undefined));
+  const { id_token: token } = isObject(answer) ? answer : {};
+  return typeof token === 'string' ? token : undefined;
+}

@@ -1,0 +1,136 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Problem } from '../api/request.ts';
+import { Alert, Waiting } from '../components/problem.tsx';
+import { Screen } from '../components/screen.tsx';
+import { navigate, takeQuery } from '../navigation.ts';
+import { BASE } from '../route.ts';
+import { payloadOf } from '../session.ts';
+import { type Begun, exchangeCode, type Issuer, returnOf } from '../sign-in.ts';
+import {
+  beginSignIn,
+  claims,
+  issuers,
+  loadIssuers,
+  proofToLink,
+  sendPublicly,
+  startSession,
+  takeBegun,
+  texts,
+} from '../state.ts';
+import { fill } from '../text.ts';
+
+/** Why the log-in has failed: the sentence, or the problem with what the ID token says. */
+type Failed =
+  | { readonly text: string }
+  | { readonly problem: Problem; readonly identity: Identity };
+
+interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
+/** Where identity providers send browsers back to. */
+export function SignIn() {
+  const t = texts();
+  // Out of the address before anything is loaded: the code could be copied or bookmarked.
+  const [{ search, begun }] = useState(() => ({ search: takeQuery(), begun: takeBegun() }));
+  const [failed, setFailed] = useState<Failed>();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a code can be used once.
+  useEffect(() => void finish(search, begun).then(setFailed), []);
+  const issuer = issuers.value.find((known) => known.issuer === begun?.issuer);
+  return (
+    <Screen title={t.logIn}>
+      {!failed && <Waiting />}
+      {failed && 'text' in failed && (
+        <div role="alert" class="notice refused">
+          <p>{failed.text}</p>
+        </div>
+      )}
+      {failed && 'problem' in failed && <Refused {...failed} />}
+      {failed && <WaysBack begun={begun} issuer={issuer} />}
+    </Screen>
+  );
+}
+
+function WaysBack({ begun, issuer }: { begun: Begun | undefined; issuer: Issuer | undefined }) {
+  const t = texts();
+  const target = begun?.target ?? BASE;
+  return (
+    <>
+      {issuer && (
+        <div class="providers">
+          <button type="button" onClick={() => void beginSignIn(issuer, target, begun?.linking)}>
+            {fill(t.logInWith, { name: issuer.name })}
+          </button>
+        </div>
+      )}
+      <p>
+        <a href={target}>{begun?.linking ? t.ownAccount : t.backToLogIn}</a>
+      </p>
+    </>
+  );
+}
+
+function Refused({
+  problem,
+  identity,
+}: {
+  problem: Problem;
+  identity: Identity;
+}): ComponentChildren {
+  const t = texts();
+  return (
+    <>
+      <Alert problem={problem} />
+      {problem.message === 'error.unknownidentity' && (
+        <>
+          <p>{t.signInUnknown}</p>
+          <dl>
+            <dt>{t.issuer}</dt>
+            <dd translate={false}>{identity.issuer}</dd>
+            <dt>{t.subject}</dt>
+            <dd translate={false}>{identity.subject}</dd>
+          </dl>
+        </>
+      )}
+    </>
+  );
+}
+
+/** Starts the session, or hands the proof to the own account; returns why that failed. */
+async function finish(search: string, begun: Begun | undefined): Promise<Failed | undefined> {
+  const t = texts();
+  const returned = returnOf(search, begun);
+  await loadIssuers();
+  const issuer = issuers.value.find((known) => known.issuer === begun?.issuer);
+  const name = issuer?.name;
+  if ('failure' in returned) {
+    if (returned.failure === 'denied') return { text: fill(t.signInDenied, { name }) };
+    if (returned.failure === 'refused')
+      return { text: fill(t.signInRefused, { name, reason: returned.reason }) };
+  }
+  const isOther = begun?.linking !== undefined && begun.linking !== claims.value?.id;
+  if ('failure' in returned || !begun || !issuer || isOther) return { text: t.signInUnexpected };
+  const assertion = await exchangeCode(issuer, begun, returned.code, location.origin);
+  if (!assertion) return { text: fill(t.signInNotExchanged, { name }) };
+  const { codeVerifier, target, linking } = begun;
+  if (linking !== undefined) {
+    proofToLink.value = { issuer: issuer.issuer, assertion, codeVerifier };
+    await navigate(target, { replace: true });
+    return undefined;
+  }
+  const answer = await sendPublicly('POST /api/oauth2/token', {
+    body: { grant_type: JWT_BEARER, assertion, code_verifier: codeVerifier },
+  });
+  if (!answer.ok) {
+    const { iss, sub } = payloadOf(assertion) ?? {};
+    const identity = { issuer: String(iss), subject: String(sub) };
+    return { problem: answer.problem, identity };
+  }
+  startSession(answer.data.access_token);
+  await navigate(target, { replace: true });
+  return undefined;
+}
