@@ -20,11 +20,10 @@ export interface Begun {
   readonly linking?: string | undefined;
 }
 
-/** A code of the provider, or why there is none. */
-export type Returned =
+/** A code of the provider, or its error (RFC 6749, 4.1.2). */
+type Returned =
   | { readonly code: string }
-  | { readonly failure: 'denied' | 'unexpected' }
-  | { readonly failure: 'refused'; readonly reason: string };
+  | { readonly error: string; readonly description: string | null };
 
 const base64Url = (bytes: Uint8Array): string =>
   btoa(String.fromCharCode(...bytes))
@@ -64,16 +63,15 @@ export async function authorizationUrl(
   return `${authorizationEndpoint}?${query}`;
 }
 
-/** What the provider has sent the browser back with. Nothing counts that this tab has not begun. */
-export function returnOf(search: string, begun: Begun | undefined): Returned {
+/** What the provider has sent the browser back with; undefined if this tab has not begun it. */
+export function returnOf(search: string, begun: Begun | undefined): Returned | undefined {
   const query = new URLSearchParams(search);
   const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name));
   // RFC 9207: the response of one provider must not be taken for another one's.
   const from = query.get('iss') ?? begun?.issuer;
-  if (!begun || state !== begun.state || from !== begun.issuer) return { failure: 'unexpected' };
-  if (error === 'access_denied') return { failure: 'denied' };
-  if (error) return { failure: 'refused', reason: query.get('error_description') ?? error };
-  return code ? { code } : { failure: 'unexpected' };
+  if (!begun || state !== begun.state || from !== begun.issuer) return undefined;
+  if (error) return { error, description: query.get('error_description') };
+  return code ? { code } : undefined;
 }
 
 /** The ID token for a code; undefined if the provider hands out none. */

@@ -1,19 +1,16 @@
 import { beginSignIn, issuers, texts } from '../state.ts';
 import { fill } from '../text.ts';
 
+const here = (): string => location.pathname + location.search + location.hash;
+
 /** Ways to log in without the password, which lead back to the present address. */
 export function Providers() {
   const t = texts();
-  const { pathname, search, hash } = location;
   if (issuers.value.length === 0) return null;
   return (
     <div class="providers">
       {issuers.value.map((issuer) => (
-        <button
-          key={issuer.issuer}
-          type="button"
-          onClick={() => void beginSignIn(issuer, pathname + search + hash)}
-        >
+        <button key={issuer.issuer} type="button" onClick={() => void beginSignIn(issuer, here())}>
           {fill(t.logInWith, { name: issuer.name })}
         </button>
       ))}

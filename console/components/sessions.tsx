@@ -78,7 +78,7 @@ function columnsOf(end: (series: string) => void): Column<Session>[] {
     field: 'issuer',
     label: t.logInBy,
     width: 'w8',
-    rank: 2,
+    rank: 1,
     cell: ({ issuer }) => (issuer === null ? t.password : issuerName(issuer)),
   };
   return [

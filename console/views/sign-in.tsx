@@ -104,16 +104,17 @@ function Refused({
 async function finish(search: string, begun: Begun | undefined): Promise<Failed | undefined> {
   const t = texts();
   const returned = returnOf(search, begun);
-  await loadIssuers();
-  const issuer = issuers.value.find((known) => known.issuer === begun?.issuer);
-  const name = issuer?.name;
-  if ('failure' in returned) {
-    if (returned.failure === 'denied') return { text: fill(t.signInDenied, { name }) };
-    if (returned.failure === 'refused')
-      return { text: fill(t.signInRefused, { name, reason: returned.reason }) };
-  }
   const isOther = begun?.linking !== undefined && begun.linking !== claims.value?.id;
-  if ('failure' in returned || !begun || !issuer || isOther) return { text: t.signInUnexpected };
+  if (!begun || !returned || isOther) return { text: t.signInUnexpected };
+  await loadIssuers();
+  const issuer = issuers.value.find((known) => known.issuer === begun.issuer);
+  if (!issuer) return { text: t.errors['error.network'] };
+  const { name } = issuer;
+  if ('error' in returned) {
+    const { error, description } = returned;
+    const text = error === 'access_denied' ? t.signInDenied : t.signInRefused;
+    return { text: fill(text, { name, reason: description ?? error }) };
+  }
   const assertion = await exchangeCode(issuer, begun, returned.code, location.origin);
   if (!assertion) return { text: fill(t.signInNotExchanged, { name }) };
   const { codeVerifier, target, linking } = begun;

@@ -40,13 +40,10 @@ export function Users() {
       title={t.users}
       actions={
         isAdministrator() && (
-          <>
-            {issuers.value.length > 0 && <a href={`${BASE}/log-in-preview`}>{t.preview}</a>}
-            <a class="button primary" href={`${BASE}/users/new`}>
-              <Icon name="add" />
-              {t.newUser}
-            </a>
-          </>
+          <a class="button primary" href={`${BASE}/users/new`}>
+            <Icon name="add" />
+            {t.newUser}
+          </a>
         )
       }
     >
@@ -64,6 +61,11 @@ export function Users() {
         cells={(user) => CSV_FIELDS.map((field) => user[field])}
         {...(isAdministrator() && { many: MANY })}
       />
+      {isAdministrator() && issuers.value.length > 0 && (
+        <p class="below">
+          <a href={`${BASE}/log-in-preview`}>{t.preview}</a>
+        </p>
+      )}
     </Screen>
   );
 }

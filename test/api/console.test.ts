@@ -4,6 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, inject, it } from 'vitest';
 import { expectCommonHeaders } from '../support/instance/api-document.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { testProvider } from '../support/instance/provider.ts';
 
 /* GET /console and GET /console/{path+}: the page of the console and its files. */
 
@@ -15,7 +16,8 @@ const assetOf = (pattern: RegExp) =>
 const [script, style] = [assetOf(/^main-.*\.js$/), assetOf(/^style-.*\.css$/)];
 
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self' " +
+  `${new URL(testProvider().issuer.tokenEndpoint).origin}; ` +
   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
   "require-trusted-types-for 'script'; trusted-types 'none'";
 const HTML = 'text/html; charset=utf-8';

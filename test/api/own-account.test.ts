@@ -55,7 +55,7 @@ describe("the caller's own account", () => {
       lastModifiedDate: expect.any(String),
     });
     const { body: own } = await gatehouse.call('GET', '/api/account', { token });
-    const { recoveryCodesLeft, secondFactorRequiredFrom, ...shown } = own;
+    const { recoveryCodesLeft, secondFactorRequiredFrom, identities, ...shown } = own;
     const seenByAdministrators = {
       lastLogin: null,
       state: 'neverLoggedIn',
@@ -63,7 +63,7 @@ describe("the caller's own account", () => {
       tokensExpire: null,
     };
     expect({ ...shown, ...seenByAdministrators }).toEqual(after);
-    expect([recoveryCodesLeft, secondFactorRequiredFrom]).toEqual([0, null]);
+    expect([recoveryCodesLeft, secondFactorRequiredFrom, identities]).toEqual([0, null, []]);
     expect(await accountOf('admin')).toEqual(admin);
     await gatehouse.logIn('modest');
   });

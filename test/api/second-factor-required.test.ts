@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authenticator } from '../../infra/commands/deploy/authenticator.ts';
+import type { Settings } from '../../infra/settings/settings.ts';
+import { issuerKeysKey } from '../../lib/identities/issuer-keys.ts';
 import { commit } from '../../lib/table/change.ts';
 import { nextVersion } from '../../lib/table/write.ts';
 import { findLiveSessions } from '../../lib/users/session-item.ts';
@@ -10,6 +12,7 @@ import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { openMeanwhile } from '../support/instance/hold-transactions.ts';
 import { itemsOf } from '../support/instance/items.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
+import { logInForm, testProvider } from '../support/instance/provider.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
@@ -19,7 +22,11 @@ import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
  */
 
 const FROM = '2026-01-15';
-const CHANGES = { secondFactor: { requiredFor: ['ROLE_ADMIN' as const], from: FROM } };
+const provider = testProvider();
+const CHANGES = {
+  secondFactor: { requiredFor: ['ROLE_ADMIN' as const], from: FROM },
+  issuers: [provider.issuer as Settings['issuers'][number]],
+};
 const REQUIRED = [403, 'error.secondfactorrequired'];
 
 let gatehouse: Gatehouse;
@@ -106,6 +113,24 @@ it('turning on the factor is all that a session without one needs', async () => 
     secondFactor: true,
     secondFactorRequiredFrom: null,
   });
+});
+
+it('requires none of a session whose identity provider had one', async () => {
+  // The function that fetches them runs at the start.
+  const keys = issuerKeysKey(provider.issuer.issuer);
+  await expect.poll(() => gatehouse.table.get(keys)).toBeDefined();
+  const claims = { sub: 'ida', preferred_username: 'ida', groups: ['admins'] };
+  const logIn = async (others: object) => {
+    const body = logInForm(provider, { ...claims, ...others });
+    return (await gatehouse.call('POST', '/api/oauth2/token', { body })).body.access_token;
+  };
+  const [without, withFactor] = [await logIn({}), await logIn({ amr: ['pwd', 'mfa'] })];
+
+  const requiredFrom = async (token: string) =>
+    (await get('/api/account', token)).body.secondFactorRequiredFrom;
+  expect([await requiredFrom(without), await requiredFrom(withFactor)]).toEqual([FROM, null]);
+  expect(outcome(await get('/api/users', without))).toEqual(REQUIRED);
+  expect((await get('/api/users', withFactor)).status).toBe(200);
 });
 
 it('a role that requires a factor counts with the next request', async () => {

@@ -34,6 +34,7 @@ describe('a log-in with an ID token', () => {
     });
     const { issuer } = provider.issuer;
     expect(await userOf('anna')).toMatchObject({ identities: [{ issuer, subject: 'anna' }] });
+    expect(await account(again.body.access_token)).toMatchObject({ identities: [issuer] });
   });
 
   it('grants and takes roles', async () => {
@@ -44,4 +45,12 @@ describe('a log-in with an ID token', () => {
 
     expect(await account(body.access_token)).toMatchObject({ authorities: ['ROLE_ANALYST'] });
   });
+});
+
+it('a preview shows the roles of groups alone, whatever the claim is called', async () => {
+  const { issuer } = provider.issuer;
+  const body = { issuer, groups: ['analysts', 'staff'] };
+  const preview = await gatehouse.call('POST', '/api/issuers/preview', { token: admin, body });
+
+  expect(preview.body).toMatchObject({ roles: ['ROLE_ANALYST'], account: null, created: false });
 });

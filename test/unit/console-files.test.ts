@@ -31,6 +31,24 @@ it('only files of the console are read', () => {
   expect([...files.keys()].sort()).toEqual(['assets/a-1.css', 'assets/a-1.js', 'index.html']);
 });
 
+it('the policy admits the origins of the token endpoints and nothing else', () => {
+  const policyOf = (endpoints: string[]) =>
+    findConsoleFile(readConsoleFiles(folder, endpoints), '/console', undefined).headers;
+  const own = policyOf([]);
+  const others = policyOf([
+    'https://a.example/x/token',
+    'https://a.example/y',
+    'https://b.example',
+  ]);
+
+  expect(own['Content-Security-Policy']).toContain("; connect-src 'self'; ");
+  expect(others['Content-Security-Policy']).toContain(
+    "; connect-src 'self' https://a.example https://b.example; ",
+  );
+  // Browsers that have the page ask for it again.
+  expect(others.ETag).not.toBe(own.ETag);
+});
+
 describe('a path', () => {
   it.each([
     ['/console', 'index.html'],

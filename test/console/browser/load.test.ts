@@ -38,6 +38,7 @@ it('a visit with a session requests each file and each entity once', async () =>
 
   expect(new Set(requests).size).toBe(requests.length);
   expect(requests.filter((path) => !path.startsWith('/console'))).toEqual([
+    '/api/issuers',
     '/api/account',
     '/api/users',
   ]);
