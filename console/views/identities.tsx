@@ -128,8 +128,8 @@ export function UserIdentities({ editing, onSessionsEnded }: Properties) {
   return (
     <section class="card">
       <h2>{t.identities}</h2>
-      {identities.length === 0 && <p>{t.noIdentities}</p>}
       <ul class="rows">
+        {identities.length === 0 && <li>{t.noIdentities}</li>}
         {identities.map(({ issuer, subject }) => (
           <li key={issuer}>
             <span translate={false}>
