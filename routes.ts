@@ -588,6 +588,12 @@ export const routes: readonly Route[] = [
     },
   },
   {
+    route: 'GET /api/module-issuers',
+    handler: 'list-module-issuers',
+    contract: Credentials.ListModuleIssuers,
+    permissions: {},
+  },
+  {
     route: 'POST /api/oauth2/token',
     handler: 'issue-token',
     contract: IssueToken,
@@ -606,6 +612,7 @@ export const routes: readonly Route[] = [
       conditionCheck: [administrators],
       keys: ['sign'],
     },
+    withModuleIssuers: { batchGet: [issuerKeys] },
   },
   {
     route: 'GET /api/modules',
@@ -842,8 +849,10 @@ export interface Route {
   readonly handler: string;
   readonly contract: Contract;
   readonly permissions: Permissions;
-  /** What the function may do besides in an environment with identity providers. */
+  /** What the function may do besides in an environment with identity providers of people. */
   readonly withIssuers?: Permissions;
+  /** What it may do besides in an environment with platforms whose tokens modules exchange. */
+  readonly withModuleIssuers?: Permissions;
   /**
    * Gives the route its own API Gateway throttle and its function reserved concurrency. For public
    * endpoints that hash passwords or cause mail.
@@ -889,15 +898,23 @@ export interface Permissions {
   )[];
 }
 
-/** A row as it is deployed, with or without identity providers. */
-export function deployedRow({ withIssuers = {}, ...row }: Route, hasIssuers: boolean): Route {
-  if (!hasIssuers) return row;
-  const actions = [...Object.keys(row.permissions), ...Object.keys(withIssuers)];
-  const both = (action: string) =>
-    [row.permissions, withIssuers].flatMap((each) => each[action as keyof Permissions] ?? []);
+/** A row as it is deployed, with or without identity providers of people and of modules. */
+export function deployedRow(
+  { withIssuers = {}, withModuleIssuers = {}, ...row }: Route,
+  has: { readonly issuers: boolean; readonly moduleIssuers: boolean },
+): Route {
+  const all: Permissions[] = [
+    row.permissions,
+    ...(has.issuers ? [withIssuers] : []),
+    ...(has.moduleIssuers ? [withModuleIssuers] : []),
+  ];
+  const actions = all.flatMap((each) => Object.keys(each) as (keyof Permissions)[]);
+  const merged = (action: keyof Permissions) => all.flatMap((each) => each[action] ?? []);
   return {
     ...row,
-    permissions: Object.fromEntries(actions.map((action) => [action, [...new Set(both(action))]])),
+    permissions: Object.fromEntries(
+      actions.map((action) => [action, [...new Set(merged(action))]]),
+    ),
   };
 }
 

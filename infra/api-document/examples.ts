@@ -447,6 +447,14 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
       },
     ],
   },
+  'GET /api/module-issuers': {
+    response: [
+      {
+        issuer: 'https://token.actions.githubusercontent.com',
+        audience: 'https://gatehouse.example.com',
+      },
+    ],
+  },
   'POST /api/oauth2/token': {
     needs: 'credential',
     body: {

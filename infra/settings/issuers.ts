@@ -1,11 +1,12 @@
 import * as v from 'valibot';
 import { ROLES } from '../../lib/contract/contract.ts';
 import type { Issuer } from '../../lib/identities/issuer.ts';
+import type { ModuleIssuer } from '../../lib/modules/module-issuer.ts';
 import { distinct, matching, setting } from './setting.ts';
 
 /* The OpenID providers with which people log in. */
 
-const url = (what: string) =>
+export const url = (what: string) =>
   v.pipe(
     v.string(),
     v.url(`must be the URL of ${what}`),
@@ -17,6 +18,15 @@ const claim = matching(/^[\w:./-]{1,100}$/, 'must be the name of a claim');
 
 /** Algorithms with a public key that aws-jwt-verify knows. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
+
+export const algorithms = v.optional(
+  setting(
+    'The algorithms with which the provider signs.',
+    distinct('algorithm', v.picklist(ALGORITHMS)),
+    { example: ['ES256'] },
+  ),
+  ['RS256'],
+);
 
 const groups = distinct('group', v.pipe(v.string(), v.minLength(1), v.maxLength(200)));
 
@@ -45,14 +55,7 @@ const issuer = v.strictObject({
   keys: setting('Where the provider publishes its keys (`jwks_uri`).', url('a JWK Set'), {
     example: 'https://login.example.com/realms/company/protocol/openid-connect/certs',
   }),
-  algorithms: v.optional(
-    setting(
-      'The algorithms with which the provider signs.',
-      distinct('algorithm', v.picklist(ALGORITHMS)),
-      { example: ['ES256'] },
-    ),
-    ['RS256'],
-  ),
+  algorithms,
   loginClaim: v.optional(
     setting('The claim that a new account has as its login.', claim, { example: 'upn' }),
     'preferred_username',
@@ -101,11 +104,17 @@ const issuer = v.strictObject({
   ),
 } satisfies Record<keyof Issuer, v.GenericSchema>);
 
-/** They are part of the environment of functions, which may have 4,096 bytes. */
-const ISSUERS_BYTES_MAX = 2500;
-
-/** The issuers as functions have them. */
-export const issuersVariable = (issuers: readonly Issuer[]): string => JSON.stringify(issuers);
+/** The issuers as functions have them; those without any cannot issue tokens of people. */
+export const issuerVariables = ({
+  issuers,
+  moduleIssuers,
+}: {
+  readonly issuers: readonly Issuer[];
+  readonly moduleIssuers: readonly ModuleIssuer[];
+}): Record<string, string> => ({
+  ...(issuers.length > 0 && { ISSUERS: JSON.stringify(issuers) }),
+  ...(moduleIssuers.length > 0 && { MODULE_ISSUERS: JSON.stringify(moduleIssuers) }),
+});
 
 export const issuers = v.optional(
   setting(
@@ -119,10 +128,6 @@ export const issuers = v.optional(
       v.check(
         (list) => list.every(({ roles, creates }) => creates === 'nobody' || roles !== undefined),
         'creates: mapped requires roles',
-      ),
-      v.check(
-        (list) => Buffer.byteLength(issuersVariable(list)) <= ISSUERS_BYTES_MAX,
-        'must have 2,500 bytes at most: they are part of the environment of functions',
       ),
     ),
   ),

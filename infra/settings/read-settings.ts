@@ -21,7 +21,7 @@ const EXAMPLE_ACCOUNT = '123456789012';
 
 /** Marks a synthesis of the local cloud. The CDK CLI passes texts only, so no `-c` can set it. */
 export const LOCAL = 'gatehouse:local';
-/** The identity providers of a synthesis of the local cloud, in place of the environment's. */
+/** The settings of issuers in a synthesis of the local cloud, in place of the environment's. */
 export const LOCAL_ISSUERS = 'gatehouse:issuers';
 
 /** Reads the environment of `-c env=…`. Throws a single error that lists all violations. */
@@ -41,7 +41,7 @@ export function readSettings(all: Readonly<Record<string, unknown>>) {
       ...own,
       ...(all.deployment !== undefined && { deployment: all.deployment }),
       ...(all.transport !== undefined && { transport: all.transport }),
-      ...(isLocal && all[LOCAL_ISSUERS] !== undefined && { issuers: all[LOCAL_ISSUERS] }),
+      ...(isLocal && (all[LOCAL_ISSUERS] as Pick<Settings, 'issuers' | 'moduleIssuers'>)),
     },
     environmentFile(name, folder),
   );

@@ -4,16 +4,17 @@ import { EDGE_REGION, edge } from './edge.ts';
 import { environmentSettings, isCommercial } from './environment.ts';
 import { existing } from './existing.ts';
 import { hostNameSettings } from './host-names.ts';
-import { issuers } from './issuers.ts';
+import { issuers, issuerVariables } from './issuers.ts';
 import { keyIds, keySettings } from './keys.ts';
 import { limitSettings } from './limits.ts';
 import { console, mail } from './mail.ts';
+import { moduleIssuers } from './module-issuers.ts';
 
 /**
  * Lambda accepts 4,096 bytes for the environment of a function, and measures its JSON text. The
  * other variables of public endpoints need up to 1,580.
  */
-const ORIGINS_BYTES_MAX = 2500;
+const VARIABLES_BYTES_MAX = 2500;
 
 const fields = v.strictObject({
   ...environmentSettings,
@@ -23,6 +24,7 @@ const fields = v.strictObject({
   ...keySettings,
   console,
   issuers,
+  moduleIssuers,
   mail,
   ...hostNameSettings,
   edge,
@@ -105,10 +107,14 @@ export const settings = v.pipe(
   ),
   rule(
     ['corsOrigins'],
-    ({ corsOrigins, edge }) =>
-      Buffer.byteLength(corsOrigins.join() + (edge?.hostName ?? '')) <= ORIGINS_BYTES_MAX,
-    'corsOrigins and edge.hostName together must not exceed 2,500 bytes: they are part of ' +
-      'the environment of a function',
+    ({ corsOrigins, edge, issuers, moduleIssuers }) =>
+      Buffer.byteLength(
+        JSON.stringify(issuerVariables({ issuers, moduleIssuers })) +
+          corsOrigins.join() +
+          (edge?.hostName ?? ''),
+      ) <= VARIABLES_BYTES_MAX,
+    'corsOrigins, edge.hostName, issuers and moduleIssuers together must not exceed 2,500 bytes: ' +
+      'they are part of the environment of a function',
   ),
   rule(
     ['mail', 'confirmLinkBase'],
@@ -158,6 +164,21 @@ export const settings = v.pipe(
     ['ssoOnly'],
     ({ ssoOnly, issuers }) => !ssoOnly || issuers.length > 0,
     'requires issuers: otherwise nobody could log in',
+  ),
+  rule(
+    ['moduleIssuers'],
+    ({ issuers, moduleIssuers }) =>
+      moduleIssuers.every(({ issuer }) => issuers.every((other) => other.issuer !== issuer)),
+    'An issuer must not be in issuers as well: its tokens stand for people or for modules',
+  ),
+  rule(
+    ['moduleIssuers'],
+    ({ keepData, moduleIssuers }) =>
+      !keepData ||
+      moduleIssuers.every(({ issuer, keys }) =>
+        [issuer, keys].every((url) => url.startsWith('https://')),
+      ),
+    'With keepData, all URLs must be https: whoever answers for a platform can be any module',
   ),
   rule(
     ['existing'],

@@ -76,7 +76,8 @@ export class GatehouseStack extends EnvironmentStack {
     const verification = settings.dailyVerification
       ? new DailyVerification(this, 'DailyVerification', table, deployment)
       : undefined;
-    if (settings.issuers.length > 0) new IssuerKeys(this, 'IssuerKeys', table, deployment);
+    if (settings.issuers.length + settings.moduleIssuers.length > 0)
+      new IssuerKeys(this, 'IssuerKeys', table, deployment);
     const backup = settings.backup
       ? new Backup(this, 'Backup', { ...deployment, backup: settings.backup, table, keys })
       : undefined;
@@ -120,9 +121,12 @@ export class GatehouseStack extends EnvironmentStack {
 }
 
 /** The rows of each function, which has the permissions of the first. */
-function deployedRoutes({ console, issuers }: Settings): [Route, ...Route[]][] {
+function deployedRoutes({ console, issuers, moduleIssuers }: Settings): [Route, ...Route[]][] {
   const rows = (console ? [...routes, ...consoleRoutes] : routes).map((row) =>
-    deployedRow(row, issuers.length > 0),
+    deployedRow(row, {
+      issuers: issuers.length > 0,
+      moduleIssuers: moduleIssuers.length > 0,
+    }),
   );
   return [...Map.groupBy(rows, ({ handler }) => handler).values()] as [Route, ...Route[]][];
 }

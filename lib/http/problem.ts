@@ -64,8 +64,8 @@ const PROBLEMS = {
     message: 'error.invalidgrant',
     title: 'Invalid grant',
     detail:
-      'The token of the identity provider is invalid, was used or was issued more than five ' +
-      'minutes ago, or the account must not be used: log in at the provider again',
+      'The token of the provider is invalid, was used or was issued too long ago, or its ' +
+      'account or credential must not be used: get another token from the provider',
   },
   'unknown-identity': {
     status: 400,

@@ -67,21 +67,25 @@ export interface Expected {
   readonly issuer: string;
   readonly audience: string;
   readonly algorithms: readonly string[];
+  /** How long ago it may have been issued; five minutes by default. */
+  readonly ageSecondsMax?: number;
   /** What else the claims must satisfy; throws or returns false. */
   readonly accepts?: (claims: Claims) => boolean;
 }
 
 /**
  * Verifies a token with the keys of its issuer: signature, algorithm, issuer, audience, the party
- * it was issued to, and that it was issued at most five minutes ago. Returns its claims. Fails with
+ * it was issued to, and that it was issued a short time ago. Returns its claims. Fails with
  * invalid-grant. `now` is in milliseconds since 1970.
  */
 export function verifyAssertion(
   token: string,
-  { issuer, audience, algorithms, accepts = () => true }: Expected,
+  expected: Expected,
   keys: readonly IssuerKey[],
   now: number,
 ): Claims {
+  const { issuer, audience, algorithms, accepts = () => true } = expected;
+  const { ageSecondsMax = AGE_SECONDS_MAX } = expected;
   try {
     return verifyJwtSync(
       token,
@@ -97,7 +101,7 @@ export function verifyAssertion(
             (header.typ === undefined || /^JWT$/i.test(header.typ as string)) &&
             !('crit' in header) &&
             isFor(audience, payload) &&
-            isFresh(payload, now / 1000) &&
+            isFresh(payload, now / 1000, ageSecondsMax) &&
             accepts(payload);
           if (!isAccepted) throw new Error('The token is not meant for this service');
         },
@@ -113,8 +117,8 @@ export function verifyAssertion(
 const isFor = (audience: string, { aud, azp }: Claims): boolean =>
   [aud].flat().every((each) => each === audience) && (azp === undefined || azp === audience);
 
-const isFresh = ({ iat, exp }: Claims, now: number): boolean =>
+const isFresh = ({ iat, exp }: Claims, now: number, ageSecondsMax: number): boolean =>
   typeof iat === 'number' &&
   typeof exp === 'number' &&
   iat <= now + CLOCK_SKEW_SECONDS &&
-  iat >= now - AGE_SECONDS_MAX - CLOCK_SKEW_SECONDS;
+  iat >= now - ageSecondsMax - CLOCK_SKEW_SECONDS;

@@ -6,8 +6,9 @@ import { MODULE_SCOPE } from '../modules/credential-contracts.ts';
 const parameter = v.optional(v.string('TypeMismatch'));
 
 /**
- * POST /api/oauth2/token: the client credentials grant for modules (RFC 6749, 4.4), and the JWT
- * bearer grant for people with an ID token (RFC 7523, 2.1).
+ * POST /api/oauth2/token: the client credentials grant for modules with a secret (RFC 6749, 4.4),
+ * and the JWT bearer grant (RFC 7523, 2.1) for modules with a token of their platform, which name
+ * their client id, and for people with an ID token.
  */
 export const IssueToken = {
   tag: 'Tokens',

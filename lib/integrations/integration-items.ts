@@ -2,6 +2,8 @@ import * as v from 'valibot';
 import { count, type ItemDeclaration, id, text, whole } from '../table/item-kind.ts';
 import { isEntity, type Key } from '../table/keys.ts';
 
+const identity = v.object({ issuer: text, subject: text, audience: text });
+
 export const integrationItem: ItemDeclaration = {
   pk: 'INTEGRATION',
   sk: '<id>',
@@ -27,7 +29,9 @@ export const integrationItem: ItemDeclaration = {
       version: text,
       revision: count,
       moduleRevision: count,
-      credentials: v.optional(v.array(v.object({ clientId: text, expires: text }))),
+      credentials: v.optional(
+        v.array(v.object({ clientId: text, expires: text, identity: v.optional(identity) })),
+      ),
       report: v.optional(
         v.object({
           running: whole,
@@ -48,8 +52,8 @@ export const credentialKey = (clientId: string): Key => ({
   sk: 'CREDENTIAL',
 });
 /**
- * The hash of the secret, apart from the integration: many functions may change the integration,
- * and none of them can make a credential.
+ * The hash of the secret or the identity, apart from the integration: many functions may change
+ * the integration, and none of them can make a credential.
  */
 export const credentialItem: ItemDeclaration = {
   pk: 'CREDENTIAL#<client id>',

@@ -49,7 +49,7 @@ export interface Integration {
   readonly moduleRevision: number;
   /**
    * With which its module authenticates itself; absent means none. Each has an item of its own with
-   * the hash of its secret, and is accepted only while both exist.
+   * a hash, and is accepted only while both exist.
    */
   readonly credentials?: readonly StoredCredential[] | undefined;
   /** What its module has reported last. */
@@ -65,6 +65,15 @@ export interface StoredCredential {
   readonly createdDate: string;
   readonly createdBy: string;
   readonly expires: string;
+  /** Of a credential without a secret. */
+  readonly identity?: ModuleIdentity | undefined;
+}
+
+/** What the platform on which a module runs states about it in its tokens: iss, sub and aud. */
+export interface ModuleIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly audience: string;
 }
 
 /** What a module runs, by the numbers of its configuration. */

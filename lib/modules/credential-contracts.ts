@@ -1,13 +1,25 @@
 import * as v from 'valibot';
 import { type Access, ALERT, type Contract } from '../contract/contract.ts';
-import { idInPath, instant, optionalText } from '../contract/fields.ts';
+import { idInPath, instant, matching, optionalText, text } from '../contract/fields.ts';
 
 const shared = { tag: 'Modules', entityName: 'utmIntegration' } as const;
 const administrators = { anyRole: ['ROLE_ADMIN'] } as const satisfies Access;
 
 const time = v.pipe(v.string(), v.isoTimestamp());
 
+const issuer = text(1, 300);
+const audience = text(1, 300);
+
+/** What the tokens of the platform state, without which a credential has a secret. */
+const identity = v.object({
+  issuer,
+  subject: v.pipe(text(1, 255), matching(/^[\x20-\x7e]+$/)),
+  /** By default the audience in the settings of the issuer. */
+  audience: optionalText(audience, undefined),
+});
+
 const newCredential = v.object({
+  identity: v.optional(identity),
   /** By default, and at most, a year from now. */
   expires: optionalText(instant, undefined),
 });
@@ -24,7 +36,12 @@ export const CreateCredential = {
   body: newCredential,
   status: 201,
   headers: ['Location', ...ALERT],
-  response: v.strictObject({ clientId, clientSecret: v.string(), expires: time }),
+  response: v.strictObject({
+    clientId,
+    /** Absent for a credential with an identity. */
+    clientSecret: v.optional(v.string()),
+    expires: time,
+  }),
   failures: ['not-found', 'too-many-credentials'],
 } satisfies Contract;
 
@@ -42,9 +59,22 @@ export const ListCredentials = {
       createdBy: v.string(),
       expires: time,
       lastUsed: v.nullable(time),
+      /** Of a credential without a secret. */
+      identity: v.optional(
+        v.strictObject({ issuer: v.string(), subject: v.string(), audience: v.string() }),
+      ),
     }),
   ),
   failures: ['not-found'],
+} satisfies Contract;
+
+/** GET /api/module-issuers */
+export const ListModuleIssuers = {
+  tag: 'Modules',
+  summary: 'List the platforms with whose tokens modules can authenticate themselves',
+  access: administrators,
+  scope: 'read',
+  response: v.array(v.strictObject({ issuer: v.string(), audience: v.string() })),
 } satisfies Contract;
 
 /** POST /api/utm-integrations/{id}/credentials/{clientId}/delete */

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { moduleName } from '../audit/audit-entry.ts';
 import { idFromText } from '../contract/fields.ts';
-import type { Integration, StoredCredential } from '../integrations/integration.ts';
+import type { Integration, ModuleIdentity, StoredCredential } from '../integrations/integration.ts';
 import { credentialKey } from '../integrations/integration-items.ts';
 import { integrationOf } from '../integrations/integration-table.ts';
 import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
@@ -42,7 +42,7 @@ export const keysOfCredential = (integrationId: number, clientId: string): [Key,
 
 /** A credential that has not expired, by both of its items. */
 export interface ConfirmedCredential extends StoredCredential {
-  /** SHA-256 of the secret. */
+  /** SHA-256 of the secret or the identity. */
   readonly hash: string;
   readonly integration: Integration;
 }
@@ -73,6 +73,14 @@ export const activeCredentials = (
 /** Whether this is the secret of a credential. */
 export const isSecretOf = ({ hash }: ConfirmedCredential, secret: string): boolean =>
   timingSafeEqual(Buffer.from(hash), Buffer.from(hashOfSecret(secret)));
+
+/** How an identity is stored where only the creation of a credential can write. */
+export const hashOfIdentity = ({ issuer, subject, audience }: ModuleIdentity): string =>
+  hashOfSecret(JSON.stringify([issuer, subject, audience]));
+
+/** The identity of a credential without a secret, as it was created. */
+export const identityOf = ({ identity, hash }: ConfirmedCredential): ModuleIdentity | undefined =>
+  identity && hashOfIdentity(identity) === hash ? identity : undefined;
 
 export const credentialUseKey = (clientId: string): Key => ({
   pk: `CREDENTIAL-USE#${clientId}`,

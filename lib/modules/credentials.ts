@@ -1,5 +1,5 @@
 import { Failure } from '../contract/failure.ts';
-import type { Integration, StoredCredential } from '../integrations/integration.ts';
+import type { Integration, ModuleIdentity, StoredCredential } from '../integrations/integration.ts';
 import { credentialKey } from '../integrations/integration-items.ts';
 import {
   auditEventForIntegration,
@@ -14,33 +14,38 @@ import {
   activeCredentials,
   CREDENTIALS_MAX,
   credentialUseKey,
+  hashOfIdentity,
   newClientId,
   newClientSecret,
 } from './credential.ts';
 import type { NewCredential } from './credential-contracts.ts';
+import type { ModuleIssuer } from './module-issuer.ts';
 
 /** A credential lives for a year unless its creator wants less: whoever runs a module replaces it. */
 const LIFE_DAYS_MAX = 365;
 
-/** A new credential with its secret, which is stored nowhere. */
+/** A new credential, with its secret unless it has an identity. The secret is stored nowhere. */
 interface CreatedCredential {
   readonly clientId: string;
-  readonly clientSecret: string;
+  readonly clientSecret?: string;
   readonly expires: string;
 }
 
 /**
  * Creates a credential of the module of an integration. Those that have expired are removed. Fails
- * with not-found, too-many-credentials, forbidden, and with invalid for a time that has passed or
- * lies further ahead than LIFE_DAYS_MAX.
+ * with not-found, too-many-credentials, forbidden, and with invalid for an unknown issuer, and for
+ * a time that has passed or lies further ahead than LIFE_DAYS_MAX.
  */
 export function createCredential(
   table: Table,
   caller: AuthorizedCaller,
   integrationId: number,
-  { expires }: NewCredential,
+  { expires, identity: wanted }: NewCredential,
+  issuers: readonly ModuleIssuer[],
 ): Promise<CreatedCredential> {
-  const [clientId, clientSecret] = [newClientId(integrationId), newClientSecret()];
+  const clientId = newClientId(integrationId);
+  const identity = wanted && withAudience(wanted, issuers);
+  const clientSecret = identity ? undefined : newClientSecret();
   return caller.change({
     load: () => findIntegration(table, integrationId),
     decide({ loaded: before, callerUser, now }) {
@@ -52,23 +57,39 @@ export function createCredential(
         createdDate: new Date(now).toISOString(),
         createdBy: callerUser.login,
         expires: new Date(expiryOf(expires, LIFE_DAYS_MAX, now)).toISOString(),
+        ...(identity && { identity }),
       };
       const after: Integration = { ...before, credentials: [...active, credential] };
       return {
         writes: [
           integrationChanged(before, after, before.moduleRevision),
           put(credentialKey(clientId), {
-            hash: hashOfSecret(clientSecret),
+            hash: identity ? hashOfIdentity(identity) : hashOfSecret(clientSecret as string),
             expires: Math.ceil(Date.parse(credential.expires) / 1000),
           }),
         ],
-        result: { clientId, clientSecret, expires: credential.expires },
+        result: { clientId, ...(clientSecret && { clientSecret }), expires: credential.expires },
         event: auditEventForIntegration('credential.created', before, [
           { field: 'credentials', added: [clientId] },
         ]),
       };
     },
   });
+}
+
+/** The identity with an audience. Fails with invalid for an issuer that is not in the settings. */
+function withAudience(
+  { issuer, subject, audience }: NonNullable<NewCredential['identity']>,
+  issuers: readonly ModuleIssuer[],
+): ModuleIdentity {
+  const known = issuers.find((each) => each.issuer === issuer);
+  if (!known) {
+    const reason = 'an issuer in the setting moduleIssuers';
+    throw new Failure('invalid', {
+      fieldErrors: [{ field: 'identity.issuer', message: 'Pattern', reason }],
+    });
+  }
+  return { issuer, subject, audience: audience ?? known.audience };
 }
 
 /** The credentials of a module that have not expired, as clients see them. Fails with not-found. */
@@ -84,12 +105,13 @@ export async function listCredentials(
   // The integration can be large: an unauthorized caller causes no further reads.
   await caller.requireAuthorized();
   const uses = await table.getAll(active.map(({ clientId }) => credentialUseKey(clientId)));
-  return active.map(({ clientId, createdDate, createdBy, expires }, index) => ({
+  return active.map(({ clientId, createdDate, createdBy, expires, identity }, index) => ({
     clientId,
     createdDate,
     createdBy,
     expires,
     lastUsed: (uses[index]?.lastUsed as string | undefined) ?? null,
+    ...(identity && { identity }),
   }));
 }
 

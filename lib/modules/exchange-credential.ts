@@ -1,6 +1,7 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { ignoreUnavailable } from '../table/change.ts';
+import type { Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Condition, set } from '../table/write.ts';
 import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
@@ -19,7 +20,7 @@ import {
 } from './credential.ts';
 import type { ClientCredentials } from './credential-contracts.ts';
 
-interface Services {
+export interface ExchangeServices {
   readonly table: Table;
   readonly throttle: LoginThrottle;
   readonly issue: Issue;
@@ -39,14 +40,14 @@ const TOKENS_MAX = 100;
  * Opens what the exchange of credentials needs. A token is given out again for some minutes: each
  * one costs a signature of KMS, and a module may ask for one before each poll.
  */
-export function openExchange(table: Table): Services {
+export function openExchange(table: Table): ExchangeServices {
   const signer = openModuleSigner();
   const issued = new Map<string, { readonly token: Promise<string>; readonly at: number }>();
   return {
     table,
     throttle: openLoginThrottle(table),
-    async issue({ clientId, hash, expires, integration }, now) {
-      const known = issued.get(hash);
+    async issue({ clientId, expires, integration }, now) {
+      const known = issued.get(clientId);
       const isRecent = known && now - known.at < AGE_SECONDS_MAX * 1000;
       const { token, at } = isRecent
         ? known
@@ -54,11 +55,11 @@ export function openExchange(table: Table): Services {
             at: now,
             token: signer().then((by) => issueModuleToken(by, integration.id, clientId, now)),
           };
-      issued.delete(hash);
+      issued.delete(clientId);
       if (issued.size >= TOKENS_MAX) issued.delete(issued.keys().next().value as string);
-      issued.set(hash, { token, at });
+      issued.set(clientId, { token, at });
       // After a failure the next request signs.
-      token.catch(() => issued.delete(hash));
+      token.catch(() => issued.delete(clientId));
       const age = Math.ceil((now - at) / 1000);
       // The token ends with its credential.
       const credentialSeconds = Math.floor((Date.parse(expires) - now) / 1000);
@@ -69,7 +70,7 @@ export function openExchange(table: Table): Services {
 }
 
 /** A token of a module. */
-interface ExchangedCredential {
+export interface ExchangedCredential {
   readonly token: string;
   readonly expiresInSeconds: number;
   readonly clientId: string;
@@ -82,18 +83,17 @@ interface ExchangedCredential {
  * is accepted from any source.
  */
 export async function exchangeCredential(
-  { table, throttle, issue }: Services,
+  services: ExchangeServices,
   source: Source,
   authorization: string | undefined,
   request: ClientCredentials,
 ): Promise<ExchangedCredential> {
   const { clientId, secret } = credentialsOf(authorization, request);
-  const integrationId = integrationOfClient(clientId);
-  // An unknown client id reads keys that no item has, so that every rejection takes equally long.
-  const { items, count } = await throttle.begin('MODULES', source, [
-    ...keysOfCredential(integrationId ?? 0, integrationId === undefined ? '' : clientId),
-    credentialUseKey(integrationId === undefined ? '' : clientId),
-  ]);
+  const { items, count } = await services.throttle.begin(
+    'MODULES',
+    source,
+    keysOfExchange(clientId),
+  );
   const [, , used] = items;
   const now = Date.now();
   const credential = confirmedCredential(items, clientId, now);
@@ -101,8 +101,28 @@ export async function exchangeCredential(
     await count();
     throw new Failure('invalid-client');
   }
+  return issueFor(services, credential, used, now);
+}
+
+/**
+ * The keys of the items that confirm a credential, and of its last use. An unknown client id reads
+ * keys that no item has, so that every rejection takes equally long.
+ */
+export function keysOfExchange(clientId: string): Key[] {
+  const integrationId = integrationOfClient(clientId);
+  const known = integrationId === undefined ? '' : clientId;
+  return [...keysOfCredential(integrationId ?? 0, known), credentialUseKey(known)];
+}
+
+/** Issues a token with a credential that was accepted, and stores when that was. */
+export async function issueFor(
+  { table, issue }: ExchangeServices,
+  credential: ConfirmedCredential,
+  used: Item | undefined,
+  now: number,
+): Promise<ExchangedCredential> {
   await ignoreUnavailable(recordUse(table, credential, used, now));
-  return { ...(await issue(credential, now)), clientId };
+  return { ...(await issue(credential, now)), clientId: credential.clientId };
 }
 
 /** The client id and the secret, in the form or by the Basic scheme (RFC 6749, 2.3.1). */

@@ -129,7 +129,7 @@ const parameters = (by: User): Request[] => [
 /** What administrators do with the credentials of a module, and the module with its own. */
 const credentials: readonly Request[] = [
   act(ada, 'creates a credential', 'create-credential', (table, caller) =>
-    createCredential(table, caller, gate.id, {} as never),
+    createCredential(table, caller, gate.id, {} as never, []),
   ),
   act(ada, 'deletes the credential', 'delete-credential', (table, caller) =>
     deleteCredential(table, caller, gate.id, CLIENT),

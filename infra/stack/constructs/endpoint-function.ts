@@ -10,7 +10,7 @@ import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import type { Route } from '../../../routes.ts';
-import { issuersVariable } from '../../settings/issuers.ts';
+import { issuerVariables } from '../../settings/issuers.ts';
 import { type Deployment, GatehouseFunction, nameByContent } from './gatehouse-function.ts';
 
 /**
@@ -25,7 +25,7 @@ export const CANARY_ROUTES: readonly Route['route'][] = [
   'POST /api/oauth2/token',
 ];
 
-/** The routes whose functions know the identity providers. */
+/** The routes whose functions know the identity providers of people, and of modules. */
 const ISSUER_ROUTES: readonly Route['route'][] = [
   'POST /api/oauth2/token',
   'GET /api/issuers',
@@ -33,6 +33,11 @@ const ISSUER_ROUTES: readonly Route['route'][] = [
   'POST /api/account/identities',
   'POST /api/users/{login}/identities',
   'GET /console',
+];
+const MODULE_ISSUER_ROUTES: readonly Route['route'][] = [
+  'POST /api/oauth2/token',
+  'GET /api/module-issuers',
+  'POST /api/utm-integrations/{id}/credentials',
 ];
 
 /**
@@ -61,7 +66,6 @@ export class EndpointFunction extends GatehouseFunction {
       settings;
     const createsTokens = contract.failures?.includes('too-many-tokens');
     const setsPassword = contract.failures?.includes('common-password');
-    const knowsIssuers = settings.issuers.length > 0 && ISSUER_ROUTES.includes(route);
     const isPublic = contract.access === 'public';
     const hashesPasswords = permissions.keys?.includes('pepper') === true;
     const hasVersions = CANARY_ROUTES.includes(route);
@@ -99,7 +103,10 @@ export class EndpointFunction extends GatehouseFunction {
           API_TOKEN_DAYS_MAX: String(settings.tokens.daysMaximum),
           API_TOKENS_MAX: String(settings.tokens.perUser),
         }),
-        ...(knowsIssuers && { ISSUERS: issuersVariable(settings.issuers) }),
+        ...issuerVariables({
+          issuers: ISSUER_ROUTES.includes(route) ? settings.issuers : [],
+          moduleIssuers: MODULE_ISSUER_ROUTES.includes(route) ? settings.moduleIssuers : [],
+        }),
         FAILURES_PER_SOURCE: String(failuresPerSource),
         // The origins that may send public requests; requests of other sites are rejected.
         ...(isPublic && corsOrigins.length > 0 && { CORS_ORIGINS: corsOrigins.join(',') }),

@@ -3,11 +3,11 @@ import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as Target } from 'aws-cdk-lib/aws-events-targets';
 import { Construct } from 'constructs';
 import { PARTITION } from '../../../lib/operations/item-kinds.ts';
-import { issuersVariable } from '../../settings/issuers.ts';
+import { issuerVariables } from '../../settings/issuers.ts';
 import type { AdministrationTable } from './administration-table.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
-/** Stores the keys of identity providers, the only part of the stack that calls outwards. */
+/** Stores the keys of issuers of tokens, the only part of the stack that calls outwards. */
 export class IssuerKeys extends Construct {
   constructor(scope: Construct, id: string, table: AdministrationTable, deployment: Deployment) {
     super(scope, id);
@@ -19,7 +19,7 @@ export class IssuerKeys extends Construct {
       timeout: Duration.seconds(20),
       // The next one is a minute away.
       retryAttempts: 0,
-      variables: { ISSUERS: issuersVariable(deployment.settings.issuers) },
+      variables: issuerVariables(deployment.settings),
     });
     table.grantTo(fetcher, { get: [PARTITION.issuerKeys], put: [PARTITION.issuerKeys] });
     new Rule(this, 'EveryMinute', {

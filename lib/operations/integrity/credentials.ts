@@ -40,8 +40,8 @@ async function findingOf(table: TableScanner, clientId: string): Promise<Finding
       message: `Integration ${id} has the credential ${clientId}, but ${keyLabel(key)} does not exist.`,
       remedy: {
         advice:
-          'no other item has the hash of its secret, so the module is refused; create another ' +
-          'credential, and delete this one',
+          'no other item has the hash of its secret or identity, so the module is refused; ' +
+          'create another credential, and delete this one',
       },
     };
   if (!item || isListed) return undefined;

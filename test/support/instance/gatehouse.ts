@@ -62,8 +62,9 @@ async function share(): Promise<Shared> {
   const { pk, sk, jwk } = tokens.publicKey;
   await commit(instance.table, [claim({ pk, sk }, { jwk }, 'retry')]);
   // The function that fetches them runs at the start.
-  const keys = issuerKeysKey(testProvider().issuer.issuer);
-  while (!(await instance.table.get(keys))) await setTimeout(20);
+  const { issuer, moduleIssuer } = testProvider();
+  for (const key of [issuer, moduleIssuer].map((each) => issuerKeysKey(each.issuer)))
+    while (!(await instance.table.get(key))) await setTimeout(20);
   const start = [...(await itemsOf(instance.cloud))].filter(
     ([, { pk }]) => !pk.startsWith('ATTEMPTS#'),
   );

@@ -1,11 +1,13 @@
 import { createHash, createPrivateKey, type JsonWebKey, randomBytes, sign } from 'node:crypto';
 import { inject } from 'vitest';
 import type { Issuer } from '../../../lib/identities/issuer.ts';
+import type { ModuleIssuer } from '../../../lib/modules/module-issuer.ts';
 
-/** What ID tokens of the identity provider of tests are made of. */
+/** What tokens of the identity provider of tests are made of, and of a platform of modules. */
 export interface Provider {
   readonly issuer: Issuer;
-  /** The private key whose public half the provider publishes, as a JWK with its `kid`. */
+  readonly moduleIssuer: ModuleIssuer;
+  /** The private key whose public half both publish, as a JWK with its `kid`. */
   readonly key: JsonWebKey & { readonly kid: string };
 }
 
@@ -15,6 +17,15 @@ export const testProvider = (): Provider => inject('provider');
 export const newCodeVerifier = (): string => randomBytes(32).toString('base64url');
 export const nonceOf = (codeVerifier: string): string =>
   createHash('sha256').update(codeVerifier).digest('base64url');
+
+/** A token of the platform, which these claims complete or change. */
+export const platformToken = (
+  provider: Provider,
+  claims: Readonly<Record<string, unknown>>,
+): string => {
+  const { issuer: iss, audience: aud } = provider.moduleIssuer;
+  return idToken(provider, { iss, aud, ...claims });
+};
 
 /** An ID token, which these claims and this header complete or change; undefined removes one. */
 export function idToken(

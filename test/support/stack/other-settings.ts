@@ -67,6 +67,15 @@ export const OTHER_SETTINGS = {
       requiredAcr: ['gold'],
     },
   ],
+  moduleIssuers: [
+    {
+      issuer: 'https://cluster.example.org/id/7',
+      audience: 'https://gate.one.example',
+      keys: 'https://cluster.example.org/id/7/keys',
+      algorithms: ['ES384'],
+      ageMinutesMaximum: 13,
+    },
+  ],
   deletionEndsSessions: true,
   secondFactor: { requiredFor: ['ROLE_ADMIN', 'ROLE_ANALYST'], from: '2031-02-03' },
   ssoOnly: { emergencyAccount: 'break-glass' },

@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers';
 import { idToken, nonceOf, type Provider } from '../instance/provider.ts';
 
 /**
- * Starts an identity provider that publishes its key and logs browsers in, as the person or with
- * the error that their cookie `answer` states. Other tests sign its tokens.
+ * Starts two issuers with one key. The first one logs browsers in, as the person or with the error
+ * that their cookie `answer` states. Other tests sign the tokens of both.
  */
 export async function startProvider(): Promise<Provider & { stop(): void }> {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -26,7 +26,8 @@ export async function startProvider(): Promise<Provider & { stop(): void }> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/company`;
+  const host = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${host}/company`;
   const issuer: Provider['issuer'] = {
     issuer: url,
     name: 'Company account',
@@ -43,6 +44,13 @@ export async function startProvider(): Promise<Provider & { stop(): void }> {
   };
   return {
     issuer,
+    moduleIssuer: {
+      issuer: `${host}/cluster`,
+      audience: 'https://gatehouse.example.com',
+      keys: `${host}/cluster/keys`,
+      algorithms: ['RS256'],
+      ageMinutesMaximum: 5,
+    },
     key,
     stop() {
       server.closeAllConnections();

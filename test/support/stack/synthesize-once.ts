@@ -28,7 +28,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   await synthesizeLocal(assembly, {
     checked: false,
     example: true,
-    [LOCAL_ISSUERS]: [provider.issuer],
+    [LOCAL_ISSUERS]: { issuers: [provider.issuer], moduleIssuers: [provider.moduleIssuer] },
   });
   if (project.name === 'stack') buildRelease();
   project.provide('assembly', assembly);

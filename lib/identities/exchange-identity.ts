@@ -1,0 +1,56 @@
+import { Failure } from '../contract/failure.ts';
+import type { Source } from '../contract/source.ts';
+import { confirmedCredential, identityOf } from '../modules/credential.ts';
+import {
+  type ExchangedCredential,
+  type ExchangeServices,
+  issueFor,
+  keysOfExchange,
+} from '../modules/exchange-credential.ts';
+import type { ModuleIssuer } from '../modules/module-issuer.ts';
+import { readAssertion, verifyAssertion } from './assertion.ts';
+import { issuerKeysKey, keysIn } from './issuer-keys.ts';
+
+/**
+ * Exchanges the token of a platform for a token of the module whose credential names exactly its
+ * issuer, subject and audience. A platform gives out one token for some minutes, so it can be
+ * exchanged repeatedly, but only while it is new.
+ *
+ * Fails with invalid-grant, with too-many-attempts instead once a source has sent too many that
+ * were rejected, and with unavailable.
+ */
+export async function exchangeIdentity(
+  services: ExchangeServices,
+  issuers: readonly ModuleIssuer[],
+  source: Source,
+  { clientId, assertion }: { readonly clientId: string; readonly assertion: string },
+): Promise<ExchangedCredential> {
+  const { issuer: stated } = readAssertion(assertion);
+  const issuer = issuers.find((known) => known.issuer === stated);
+  const { items, count } = await services.throttle.begin('MODULES', source, [
+    ...keysOfExchange(clientId),
+    ...(issuer ? [issuerKeysKey(issuer.issuer)] : []),
+  ]);
+  const [, , used, keysItem] = items;
+  const now = Date.now();
+  const credential = confirmedCredential(items, clientId, now);
+  try {
+    const identity = credential && identityOf(credential);
+    if (!credential || !issuer || identity?.issuer !== issuer.issuer)
+      throw new Failure('invalid-grant');
+    const { algorithms, ageMinutesMaximum } = issuer;
+    const { subject, audience } = identity;
+    const expected = {
+      issuer: issuer.issuer,
+      audience,
+      algorithms,
+      ageSecondsMax: ageMinutesMaximum * 60,
+      accepts: ({ sub }: { readonly sub?: unknown }) => sub === subject,
+    };
+    verifyAssertion(assertion, expected, keysIn(keysItem, now), now);
+    return await issueFor(services, credential, used, now);
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'invalid-grant') await count();
+    throw error;
+  }
+}
