@@ -1,16 +1,22 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 /*
  * A module that runs what it is wanted to run:
  *
  *   GATEHOUSE_CLIENT_ID=… GATEHOUSE_CLIENT_SECRET=… npx node examples/module.ts
+ *
+ * Without a secret, it authenticates itself with the token of the platform on which it runs:
+ * docs/modules.md says how.
  */
 
 /** What a module remembers between its polls; nothing of it needs to survive a restart. */
 export interface Module {
   readonly url: string;
   /** Is read for each token, so that another credential takes effect without a restart. */
-  readonly credential: () => { readonly clientId: string; readonly clientSecret: string };
+  readonly credential: () => { readonly clientId: string; readonly clientSecret?: string };
   /** Applies a configuration, or throws and leaves the former one running. */
   readonly apply: (configuration: Configuration) => Promise<void>;
   token?: string | undefined;
@@ -63,22 +69,46 @@ function call({ url, token, credential }: Module, path: string, init: RequestIni
   });
 }
 
-/** The client credentials grant, for which any OAuth library does as well. */
+/** With a secret, any OAuth library does as well. */
 async function requestToken({ url, credential }: Module): Promise<string> {
   const { clientId: client_id, clientSecret: client_secret } = credential();
+  const grant: Record<string, string> = client_secret
+    ? { grant_type: 'client_credentials', client_secret }
+    : {
+        grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+        assertion: await platformToken(),
+      };
   const response = await fetch(`${url}/api/oauth2/token`, {
     method: 'POST',
-    body: new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret }),
+    body: new URLSearchParams({ client_id, ...grant }),
   });
   const { access_token, error } = (await response.json()) as Record<string, string>;
   if (!response.ok) throw new Error(`No token: ${error}`);
   return String(access_token);
 }
 
+/** What Kubernetes, GitHub Actions or AWS states about this process. Nothing is stored. */
+async function platformToken(): Promise<string> {
+  const { GATEHOUSE_TOKEN_FILE: file, GATEHOUSE_AUDIENCE: audience = '' } = process.env;
+  // Kubernetes replaces the file before its token expires.
+  if (file) return (await readFile(file, 'utf8')).trim();
+  const { ACTIONS_ID_TOKEN_REQUEST_URL: url, ACTIONS_ID_TOKEN_REQUEST_TOKEN: bearer } = process.env;
+  if (url) {
+    const headers = { Authorization: `Bearer ${bearer}` };
+    const response = await fetch(`${url}&audience=${encodeURIComponent(audience)}`, { headers });
+    if (!response.ok) throw new Error(`No token of GitHub: ${response.status}`);
+    return ((await response.json()) as { readonly value: string }).value;
+  }
+  const request = ['sts', 'get-web-identity-token', '--audience', audience];
+  const options = ['--signing-algorithm', 'RS256', '--query', 'WebIdentityToken'];
+  const args = [...request, ...options, '--output', 'text'];
+  return (await promisify(execFile)('aws', args)).stdout.trim();
+}
+
 if (import.meta.main) {
   const { GATEHOUSE_URL: url = 'http://127.0.0.1:3000', GATEHOUSE_CLIENT_ID: clientId = '' } =
     process.env;
-  const clientSecret = process.env.GATEHOUSE_CLIENT_SECRET ?? '';
+  const { GATEHOUSE_CLIENT_SECRET: clientSecret } = process.env;
   // Names only: values are secrets.
   const apply = async ({ integration, parameters, module }: Configuration) =>
     console.log(
@@ -86,7 +116,8 @@ if (import.meta.main) {
       integration,
       parameters.map(({ confName }) => confName),
     );
-  const module: Module = { url, credential: () => ({ clientId, clientSecret }), apply, running: 0 };
+  const credential = () => ({ clientId, ...(clientSecret && { clientSecret }) });
+  const module: Module = { url, credential, apply, running: 0 };
   for (;;) {
     // What fails, such as the network, is tried again.
     await poll(module).catch((error) => console.error(String(error)));

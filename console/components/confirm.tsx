@@ -15,7 +15,8 @@ interface DialogProperties {
   /** What has to be typed, where the action cannot be undone. */
   readonly typed?: string;
   readonly danger?: boolean;
-  readonly onConfirm: () => Promise<Problem | undefined>;
+  /** Receives the values of the fields among the children. */
+  readonly onConfirm: (values: FormData) => Promise<Problem | undefined>;
   /** After the action as well. */
   readonly onClose: () => void;
 }
@@ -54,7 +55,7 @@ export function ConfirmDialog(properties: DialogProperties) {
   const confirm = async (values: FormData): Promise<Problem | undefined> => {
     if (typed !== undefined && !isSameName(textOf(values, 'typed'), typed))
       return { status: 0, message: 'typed', fieldErrors: [] };
-    const problem = await onConfirm();
+    const problem = await onConfirm(values);
     if (!problem) onClose();
     return problem;
   };

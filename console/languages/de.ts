@@ -528,8 +528,15 @@ export const de: Dictionary = {
     'Kopieren Sie das Geheimnis und tragen Sie es im Modul ein: Es wird nicht noch einmal angezeigt.',
   exchange: 'Austauschen',
   exchangeThis: '{name} austauschen',
-  exchangeText:
-    'Legt zweite Zugangsdaten an, deren Geheimnis einmal angezeigt wird. {name} gilt, bis Sie es widerrufen.',
+  exchangeText: 'Das legt zweite Zugangsdaten an. {name} bleibt gültig, bis Sie es widerrufen.',
+  proof: 'Weist sich aus mit',
+  proofSecret: 'einem Geheimnis',
+  subject: 'Subjekt (sub)',
+  subjectHint:
+    'Was die Token der Plattform in sub angeben, genau so, zum Beispiel system:serviceaccount:NAMESPACE:NAME. Ihre Audience muss {audience} sein.',
+  identityCreated: 'Die Zugangsdaten sind angelegt. Tragen Sie {name} als Client-Id im Modul ein.',
+  exchangeUnusedIdentity:
+    'Tragen Sie {newer} im Modul ein. Es wurde noch nicht benutzt: Widerrufen Sie {former}, sobald das geschehen ist.',
   exchangeUnused:
     'Tragen Sie {newer} mit dem Geheimnis im Modul ein. Noch wurde es nicht benutzt: Widerrufen Sie {former}, sobald das geschehen ist. Ist das Geheimnis verloren, widerrufen Sie {newer} und beginnen Sie von vorn.',
   exchangeUsed: '{newer} wurde benutzt. Widerrufen Sie jetzt {former}.',

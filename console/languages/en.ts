@@ -516,8 +516,15 @@ export const en = {
   secretOnce: 'Copy the secret now and enter it at the module: it is not shown again.',
   exchange: 'Exchange',
   exchangeThis: 'Exchange {name}',
-  exchangeText:
-    'This creates a second credential, whose secret is shown once. {name} stays valid until you revoke it.',
+  exchangeText: 'This creates a second credential. {name} stays valid until you revoke it.',
+  proof: 'Authenticates itself with',
+  proofSecret: 'a secret',
+  subject: 'Subject',
+  subjectHint:
+    'What the tokens of the platform state in sub, exactly, for example system:serviceaccount:NAMESPACE:NAME. Their audience must be {audience}.',
+  identityCreated: 'The credential is created. Enter {name} at the module as its client id.',
+  exchangeUnusedIdentity:
+    'Enter {newer} at the module. It has not been used yet: revoke {former} as soon as it has.',
   exchangeUnused:
     'Enter {newer} and its secret at the module. It has not been used yet: revoke {former} as soon as it has. If the secret is lost, revoke {newer} and begin again.',
   exchangeUsed: '{newer} has been used. Revoke {former} now.',

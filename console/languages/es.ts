@@ -539,7 +539,16 @@ export const es: Dictionary = {
   exchange: 'Reemplazar',
   exchangeThis: 'Reemplazar {name}',
   exchangeText:
-    'Esto crea una segunda credencial, cuyo secreto se muestra una sola vez. {name} sigue siendo válida hasta que usted la revoque.',
+    'Esto crea una segunda credencial. {name} sigue siendo válida hasta que la revoque.',
+  proof: 'Se autentica con',
+  proofSecret: 'un secreto',
+  subject: 'Sujeto (sub)',
+  subjectHint:
+    'Lo que los tokens de la plataforma indican en sub, exactamente, por ejemplo system:serviceaccount:NAMESPACE:NAME. Su audiencia debe ser {audience}.',
+  identityCreated:
+    'La credencial está creada. Ingrese {name} en el módulo como su identificador de cliente.',
+  exchangeUnusedIdentity:
+    'Ingrese {newer} en el módulo. Todavía no se ha usado: revoque {former} en cuanto se use.',
   exchangeUnused:
     'Ingrese {newer} y su secreto en el módulo. Todavía no se ha usado: revoque {former} en cuanto se use. Si el secreto se perdió, revoque {newer} y comience de nuevo.',
   exchangeUsed: '{newer} ya se usó. Revoque {former} ahora.',

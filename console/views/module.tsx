@@ -1,15 +1,17 @@
 import { useId, useState } from 'preact/hooks';
 import type {
-  CreateCredentialResponse,
   ListCredentialsResponse,
+  ListModuleIssuersResponse,
 } from '../api/generated/types.gen.ts';
 import { Confirm } from '../components/confirm.tsx';
+import { SelectField, TextField } from '../components/fields.tsx';
 import { Badge } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
 import { Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { ShownOnce } from '../components/shown-once.tsx';
 import { type Column, Table } from '../components/table.tsx';
+import { textOf } from '../form.ts';
 import { isAdministrator, notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
 import { LOOK } from './modules.tsx';
@@ -87,18 +89,23 @@ type Act = Parameters<typeof Confirm>[0]['onConfirm'];
 function Credentials({ id, name }: Properties) {
   const t = texts();
   const reasonId = useId();
-  const [created, setCreated] = useState<CreateCredentialResponse>();
+  const [created, setCreated] = useState<{ clientId: string; clientSecret: string }>();
   const { answer, shown, reload } = useLoad(String(id), () =>
     send('GET /api/utm-integrations/{id}/credentials', { path: { id } }),
   );
+  const issuers = useLoad('', () => send('GET /api/module-issuers', {})).shown?.data ?? [];
   const exchange = exchangeOf(shown?.data ?? []);
-  const create: Act = async () => {
+  const create: Act = async (values) => {
+    const issuer = textOf(values, 'issuer');
+    const subject = textOf(values, 'identity');
     const result = await send('POST /api/utm-integrations/{id}/credentials', {
       path: { id },
-      body: {},
+      body: issuer ? { identity: { issuer, subject } } : {},
     });
     if (!result.ok) return result.problem;
-    setCreated(result.data);
+    const { clientId, clientSecret } = result.data;
+    setCreated(clientSecret ? { clientId, clientSecret } : undefined);
+    if (!clientSecret) notice.value = fill(t.identityCreated, { name: clientId });
     reload();
     return undefined;
   };
@@ -124,6 +131,7 @@ function Credentials({ id, name }: Properties) {
           disabledBy={exchange && reasonId}
         >
           <p>{fill(t.exchangeText, { name: credential.clientId })}</p>
+          <Proof issuers={issuers} />
         </Confirm>
         <Revoke
           credential={credential}
@@ -160,7 +168,7 @@ function Credentials({ id, name }: Properties) {
       )}
       {shown && shown.data.length > 0 && (
         <Table
-          columns={[...columns(), actions]}
+          columns={[...columns(shown.data), actions]}
           rows={shown.data}
           rowKey={({ clientId }) => clientId}
           caption={t.credentials}
@@ -171,11 +179,41 @@ function Credentials({ id, name }: Properties) {
         <>
           <p>{t.noCredentials}</p>
           <Confirm action={fill(t.newCredential, { name })} onConfirm={create}>
-            <p>{t.newCredentialText}</p>
+            <Proof issuers={issuers} />
           </Confirm>
         </>
       )}
     </>
+  );
+}
+
+/** By what the module authenticates itself: a secret, or what its platform states about it. */
+function Proof({ issuers }: { readonly issuers: ListModuleIssuersResponse }) {
+  const t = texts();
+  const [chosen, setChosen] = useState('');
+  const audience = issuers.find(({ issuer }) => issuer === chosen)?.audience;
+  const onInput = ({ target }: Event) =>
+    target instanceof HTMLSelectElement && setChosen(target.value);
+  return (
+    <div onInput={onInput}>
+      {issuers.length > 0 && (
+        <SelectField
+          name="issuer"
+          label={t.proof}
+          options={[['', t.proofSecret], ...issuers.map(({ issuer }) => [issuer, issuer] as const)]}
+        />
+      )}
+      {audience === undefined ? (
+        <p>{t.newCredentialText}</p>
+      ) : (
+        <TextField
+          name="identity"
+          label={t.subject}
+          hint={fill(t.subjectHint, { audience })}
+          verbatim
+        />
+      )}
+    </div>
   );
 }
 
@@ -186,7 +224,9 @@ const idsOf = ({ former, newer }: Exchange) => ({
 
 function NextStep(exchange: Exchange) {
   const t = texts();
-  const step = exchange.newer.lastUsed ? t.exchangeUsed : t.exchangeUnused;
+  const { lastUsed, identity } = exchange.newer;
+  const unused = identity ? t.exchangeUnusedIdentity : t.exchangeUnused;
+  const step = lastUsed ? t.exchangeUsed : unused;
   return <p class="notice">{fill(step, idsOf(exchange))}</p>;
 }
 
@@ -218,10 +258,16 @@ function Revoke({ credential, exchange, onRevoke }: RevokeProperties) {
   );
 }
 
-function columns(): Column<Credential>[] {
+function columns(credentials: readonly Credential[]): Column<Credential>[] {
   const t = texts();
+  const proof: Column<Credential> = {
+    field: 'proof',
+    label: t.proof,
+    cell: ({ identity }) => identity?.subject ?? t.proofSecret,
+  };
   return [
     { field: 'clientId', label: t.clientId, cell: ({ clientId }) => clientId },
+    ...(credentials.some(({ identity }) => identity) ? [proof] : []),
     { field: 'createdBy', label: t.createdByLabel, cell: ({ createdBy }) => createdBy },
     { field: 'expires', label: t.expires, cell: ({ expires }) => <Time instant={expires} /> },
     { field: 'lastUsed', label: t.lastUsed, cell: ({ lastUsed }) => <Time instant={lastUsed} /> },

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { authenticatedFetch } from '../../examples/authenticated-fetch.ts';
 import { changeValue } from '../../examples/change-parameter.ts';
 import { createClient } from '../../examples/client/client/client.gen.ts';
@@ -18,6 +20,7 @@ import { followList } from '../../examples/follow-list.ts';
 import { type Module, poll } from '../../examples/module.ts';
 import { logIn } from '../../examples/session.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { platformToken, testProvider } from '../support/instance/provider.ts';
 import { openSetup } from '../support/instance/setup.ts';
 
 /* The examples for developers of clients, with the generated client and against the service. */
@@ -234,5 +237,53 @@ describe('a module', () => {
     });
     expect(repaired).toMatchObject({ wanted: 3, running: 3, failed: null });
     expect(module.running).toBe(3);
+  });
+
+  it.each([
+    ['Kubernetes', 'GATEHOUSE_TOKEN_FILE'],
+    ['GitHub Actions', 'ACTIONS_ID_TOKEN_REQUEST_URL'],
+    ['AWS', 'PATH'],
+  ])('authenticates itself on %s without a secret', async (_, variable) => {
+    const { issuer, audience } = testProvider().moduleIssuer;
+    const setup = await openSetup(gatehouse);
+    const path = `/api/utm-integrations/${await setup.integration(0)}/credentials`;
+    const { body } = await gatehouse.call('POST', path, {
+      token: await gatehouse.adminToken(),
+      body: { identity: { issuer, subject: 'the tap' } },
+    });
+    const assertion = platformToken(testProvider(), { sub: 'the tap' });
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-platform-'));
+    const [file, url] = [join(folder, 'token'), 'http://github.invalid/?a=1'];
+    writeFileSync(file, `${assertion}\n`);
+    const script = `#!/bin/sh\n[ "$4" = ${audience} ] && echo ${assertion}\n`;
+    writeFileSync(join(folder, 'aws'), script, { mode: 0o755 });
+    const { fetch } = globalThis;
+    vi.stubGlobal('fetch', (target: string, init: RequestInit) =>
+      target === `${url}&audience=${encodeURIComponent(audience)}`
+        ? Promise.resolve(Response.json({ value: assertion }))
+        : fetch(target, init),
+    );
+    vi.stubEnv('GATEHOUSE_AUDIENCE', audience);
+    const values = {
+      GATEHOUSE_TOKEN_FILE: file,
+      ACTIONS_ID_TOKEN_REQUEST_URL: url,
+      PATH: `${folder}:${process.env.PATH}`,
+    };
+    vi.stubEnv(variable, values[variable as keyof typeof values]);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      vi.unstubAllGlobals();
+      rmSync(folder, { recursive: true });
+    });
+    const module: Module = {
+      url: gatehouse.cloud.url,
+      credential: () => ({ clientId: body.clientId }),
+      apply: async () => {},
+      running: 0,
+    };
+
+    await poll(module);
+
+    expect(module.running).toBeGreaterThan(0);
   });
 });

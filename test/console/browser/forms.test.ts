@@ -6,6 +6,7 @@ import {
   type Tab,
   useConsole,
 } from '../../support/browser/chromium.ts';
+import { testProvider } from '../../support/instance/provider.ts';
 
 /* Nothing that was typed is lost, and the focus is where the next step is. */
 
@@ -554,6 +555,33 @@ it('the credential of a module is exchanged, and a reload loses no step', async 
 
   const { body: left } = await gatehouse.call('GET', path, { token });
   expect(left).toMatchObject([{ clientId: newer }]);
+  expect(tab.faults).toEqual([]);
+});
+
+it('a module gets a credential without a secret, by what its platform states', async () => {
+  const { id } = await makeTap();
+  const { issuer, audience } = testProvider().moduleIssuer;
+  const { page } = tab;
+  const create = 'Create a credential for the module of Tap';
+  await page.goto(`/console/integrations/${id}`);
+  await button(create).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('The secret is shown once').waitFor();
+  await dialog.locator('select').selectOption(issuer);
+  await dialog.getByText(audience).waitFor();
+  await inDialog(create).click();
+  await expect.poll(() => focusedText(tab)).toContain('Subject:');
+  await expectSound(tab, 'identity');
+  await dialog.locator('[name=identity]').fill('system:serviceaccount:taps:tap');
+  await inDialog(create).click();
+  await page.getByText('as its client id').waitFor();
+  await page.getByRole('cell', { name: 'system:serviceaccount:taps:tap' }).waitFor();
+
+  const path = `/api/utm-integrations/${id}/credentials`;
+  const { body: listed } = await gatehouse.call('GET', path, { token });
+  expect(listed).toMatchObject([
+    { identity: { issuer, subject: 'system:serviceaccount:taps:tap', audience } },
+  ]);
   expect(tab.faults).toEqual([]);
 });
 
