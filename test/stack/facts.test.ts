@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { readTemplate } from '../../infra/local/stack/template.ts';
 import { type Settings, settings } from '../../infra/settings/settings.ts';
-import { consoleRoutes, permissionsOf, routes } from '../../routes.ts';
+import { consoleRoutes, deployedRow, permissionsOf, routes } from '../../routes.ts';
 import { inventoryOf, readableParts, statementText } from '../support/stack/inventory.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import {
@@ -242,8 +242,10 @@ describe('the function', () => {
       functionOf(other, row.route).ReservedConcurrentExecutions,
     ]);
 
+    const has = { issuers: true, moduleIssuers: true };
+    const deployed = routeRows.map((row) => deployedRow(row, has));
     expect(alone).toEqual(
-      routeRows.map((row) => [
+      deployed.map((row) => [
         row.route,
         (permissionsOf(row).updateOutsideTransaction ?? []).map((key) => key.replace(/#$/, '#*')),
         row.strictThrottle ? 17 : undefined,
@@ -328,6 +330,8 @@ describe('the function', () => {
           EDGE_SECRET_HASHES: OTHER_SETTINGS.edge.secretHashes.join(','),
           CORS_ORIGINS: 'https://one.example,https://two.example',
           EDGE_HOST: OTHER_SETTINGS.edge.hostName,
+          ISSUERS: JSON.stringify(OTHER_SETTINGS.issuers),
+          MODULE_ISSUERS: JSON.stringify(OTHER_SETTINGS.moduleIssuers),
           TABLE_NAME: { Ref: 'Table' },
           SIGNING_KEYS: joined('SigningKeyB', 'SigningKeyA'),
           MODULE_KEYS: joined('ModuleKeyB', 'ModuleKeyA'),

@@ -70,7 +70,7 @@ function answerTo(asked: URLSearchParams, cookie = ''): string {
 }
 
 /** RFC 6749, 4.1.3 and RFC 7636, 4.6; undefined for a refusal. */
-function tokenFor(provider: Provider, body: string) {
+function tokenFor(provider: Pick<Provider, 'issuer' | 'key'>, body: string) {
   const sent = new URLSearchParams(body);
   const [answer, ...pairs] = JSON.parse(
     Buffer.from(sent.get('code') ?? '', 'base64url').toString(),
