@@ -98,7 +98,7 @@ export function verifyAssertion(
           const isAccepted =
             algorithms.includes(header.alg as string) &&
             // An access token of the same issuer is not meant for the client.
-            (header.typ === undefined || /^JWT$/i.test(header.typ as string)) &&
+            [undefined, 'JWT', 'jwt'].includes(header.typ as string | undefined) &&
             !('crit' in header) &&
             isFor(audience, payload) &&
             isFresh(payload, now / 1000, ageSecondsMax) &&

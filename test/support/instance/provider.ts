@@ -41,14 +41,24 @@ export function idToken(
     exp: now + 3600,
     jti: randomBytes(9).toString('base64url'),
   };
-  const parts = [
-    { alg: 'RS256', typ: 'JWT', kid: key.kid, ...header },
-    { ...usual, ...claims },
-  ];
-  const input = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
-  const signed = input.join('.');
+  const { kid } = key;
   const privateKey = createPrivateKey({ key, format: 'jwk' });
-  return `${signed}.${sign('sha256', Buffer.from(signed), privateKey).toString('base64url')}`;
+  return jwt({ alg: 'RS256', typ: 'JWT', kid, ...header }, { ...usual, ...claims }, (input) =>
+    sign('sha256', input, privateKey),
+  );
+}
+
+/** A JWT of these parts; a text is the JSON of a part. */
+export function jwt(
+  header: object | string,
+  payload: object | string,
+  signer: (input: Buffer) => Uint8Array,
+): string {
+  const parts = [header, payload].map((part) =>
+    Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url'),
+  );
+  const input = parts.join('.');
+  return `${input}.${Buffer.from(signer(Buffer.from(input))).toString('base64url')}`;
 }
 
 /** The form of a log-in with an ID token that has these claims. */
