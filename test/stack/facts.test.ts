@@ -34,7 +34,7 @@ const ENVIRONMENTS = [
 ];
 
 /** One row for each function: the rows of the console share one. */
-const routeRows = [...routes, ...consoleRoutes.slice(0, 1)];
+const routeRows = [...routes, ...consoleRoutes.slice(0, 1)].map((row) => deployedRow(row, true));
 
 const API = 'AWS::ApiGatewayV2::Api';
 const arnOf = (logicalId: string) => ({ 'Fn::GetAtt': [logicalId, 'Arn'] });
@@ -443,6 +443,41 @@ describe('the function', () => {
     );
 
     expect(Math.max(...sizes)).toBeLessThan(4096);
+  });
+});
+
+describe('the identity providers', () => {
+  const FETCHER = 'fetches the keys of identity providers every minute';
+  /** What the policy of the token function names among these. */
+  const reachOf = (template: typeof prod) => {
+    const statements = statementsOf(template, functionOf(template, 'POST /api/oauth2/token'));
+    const text = JSON.stringify(statements);
+    return ['"USER"', '"SESSION#*"', '"IDENTITY#*"', '"ASSERTION#*"', '"SigningKey'].filter(
+      (name) => text.includes(name),
+    );
+  };
+  const everyMinute = { Properties: { ScheduleExpression: 'rate(1 minute)' } };
+
+  it('are needed for the rights to log people in, and for the function that fetches keys', () => {
+    expect(reachOf(dev)).toEqual([]);
+    expect(functionOf(dev, FETCHER)).toEqual({});
+    expect(dev.findResources('AWS::Events::Rule', everyMinute)).toEqual({});
+    expect(reachOf(other)).toHaveLength(5);
+  });
+
+  it('have a function that stores their keys every minute and reaches nothing else', () => {
+    const fetcher = functionOf(other, FETCHER);
+    const rules = Object.values(other.findResources('AWS::Events::Rule', everyMinute));
+    const partitionsOf = (action: RegExp) =>
+      statementsOf(other, fetcher)
+        .filter(({ Action }) => [Action].flat().some((each: string) => action.test(each)))
+        .flatMap(({ Condition }) => JSON.stringify(Condition).match(/"[A-Z]+(#\*)?"/g) ?? []);
+
+    expect(rules).toHaveLength(1);
+    // Each function checks the format of the table.
+    expect(new Set(partitionsOf(/^dynamodb:/))).toEqual(new Set(['"ISSUER#*"', '"FORMAT"']));
+    expect(partitionsOf(/PutItem/)).toEqual(['"ISSUER#*"']);
+    expect(JSON.stringify(statementsOf(other, fetcher))).not.toMatch(/SigningKey|PepperKey/);
   });
 });
 

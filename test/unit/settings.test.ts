@@ -162,6 +162,11 @@ const noKeys = (name: string) => [
 const inAcm = (end: string) => `arn:aws:acm:${end}`;
 
 const [CLUSTER] = VALID.moduleIssuers;
+const [ISSUER] = OTHER_SETTINGS.issuers;
+/** A list of one issuer, changed, or of others. */
+const issuers = (...changes: object[]) => changes.map((change) => ({ ...ISSUER, ...change }));
+const URLS = ['issuer', 'authorizationEndpoint', 'tokenEndpoint', 'keys'];
+
 const WRONG: Record<string, readonly unknown[]> = {
   account: [ABSENT, '12345678901', '1234567890123', '210987654321'],
   region: [ABSENT, 'eu-central-9', 'EU-CENTRAL-1'],
@@ -197,9 +202,23 @@ const WRONG: Record<string, readonly unknown[]> = {
     ...['/', ':443'].map((end) => [`https://one.example${end}`]),
     ['https://ok.example', 'https://Two.example'],
     ['https://one.example', 'http://two.example'],
-    // Too long together with the issuers.
-    [`https://${'x'.repeat(1800)}`],
+    [`https://${'x'.repeat(2478)}`],
+    // Too long beside the issuers.
+    [`https://${'x'.repeat(2000)}.example`],
   ],
+  issuers: [
+    ...URLS.flatMap((name) =>
+      ['login.example.org', 'http://a.example', 'https://a.example/?b', 'https://a.example/#b'].map(
+        (url) => issuers({ [name]: url }),
+      ),
+    ),
+    ...[{ name: '' }, { name: 'x'.repeat(51) }, { clientId: '' }, { loginClaim: 'a claim' }],
+    ...[{ algorithms: [] }, { algorithms: ['HS256'] }, { algorithms: ['none'] }],
+    ...[{ roles: { ROLE_ROOT: ['a'] } }, { roles: { ROLE_USER: [] } }, { roles: undefined }],
+    ...[{ creates: 'everybody' }, { secondFactor: 'perhaps' }, { requiredAcr: [] }],
+    ...[{ secret: 'x' }, { roles: { ROLE_USER: ['a', 'a'] } }, { keys: undefined }],
+    issuers({}, { name: 'The same issuer' }),
+  ].map((each) => (Array.isArray(each) ? each : issuers(each))),
   'existing.tableStream': [
     ...['latest', streamOf('ab'), streamOf('x'.repeat(256))],
     streamOf('abc').replace('ap-southeast-1', 'ap-southeast-2'),
@@ -305,6 +324,7 @@ describe('a setting', () => {
     ['backup.lockedDays'],
     ['backup.existingReplicas'],
     ['existing'],
+    ['issuers', { issuers: [] }],
     ['deletionEndsSessions', { deletionEndsSessions: false }],
     ['confirmEmailChanges', { confirmEmailChanges: false }],
     ['mail.confirmLinkBase'],
@@ -315,6 +335,25 @@ describe('a setting', () => {
     const environment = withValue(path, ABSENT);
 
     expect(readValid(environment)).toStrictEqual({ ...environment, ...byDefault });
+  });
+
+  it('an issuer needs its URLs, its name and the client id; log-ins then change no roles', () => {
+    const few = Object.fromEntries(
+      [...URLS, 'name', 'clientId'].map((name) => [name, ISSUER?.[name as 'name']]),
+    );
+
+    expect(readValid(withValue('issuers', [few])).issuers).toEqual([
+      {
+        ...few,
+        algorithms: ['RS256'],
+        loginClaim: 'preferred_username',
+        groupsClaim: 'groups',
+        creates: 'nobody',
+        secondFactor: 'amr',
+      },
+    ]);
+    for (const name of Object.keys(few))
+      expect(rejectionOf(withValue('issuers', [{ ...few, [name]: undefined }]))).toContain(name);
   });
 
   it('without the console, the pages that mailed links lead to are required', () => {
