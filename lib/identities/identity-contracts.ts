@@ -50,6 +50,7 @@ export const PreviewLogIn = {
     email: v.nullable(v.string()),
     secondFactor: v.boolean(),
   }),
+  failures: ['invalid-grant'],
 } satisfies Contract;
 
 /** POST /api/account/identities */

@@ -1,8 +1,8 @@
 import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
-import { identityGuardKey } from '../users/user-items.ts';
+import { identityGuardKey, loginGuardKey } from '../users/user-items.ts';
 import { isLogin } from '../users/user-schema.ts';
-import { findUser } from '../users/user-table.ts';
+import { findUser, isReservedLogin } from '../users/user-table.ts';
 import type { Claims } from './assertion.ts';
 import { hasSecondFactor, rolesBy, verifiedAddress } from './id-token.ts';
 import type { Issuer } from './issuer.ts';
@@ -36,12 +36,17 @@ export async function previewLogIn(
       : undefined;
   const user = guard && (await findUser(table, guard.id as number));
   const newLogin = typeof login === 'string' && isLogin(login) ? login : null;
+  const isMapped = issuer.creates === 'mapped' && !!roles?.length;
   return {
     roles: roles ?? null,
     account: user?.login ?? null,
-    created: !user && newLogin !== null && issuer.creates === 'mapped' && !!roles?.length,
+    created: !user && isMapped && newLogin !== null && (await isFree(table, newLogin)),
     login: newLogin,
     email: verifiedAddress(claims) ?? null,
     secondFactor: hasSecondFactor(claims, issuer),
   };
 }
+
+/** Whether a new account can have the login. */
+const isFree = async (table: Table, login: string): Promise<boolean> =>
+  !isReservedLogin(login) && !(await table.get(loginGuardKey(login)));

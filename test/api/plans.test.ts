@@ -3,7 +3,9 @@ import { openFaults } from '../../infra/local/aws/faults.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { apiTokenKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
+import { identityGuardKey } from '../../lib/users/user-items.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
+import { testProvider } from '../support/instance/provider.ts';
 import { RELEASE } from '../support/instance/run-variables.ts';
 
 /* Plans: files, what would change for everything to be as they say, and the change itself. */
@@ -340,11 +342,14 @@ it('makes administrators, and deletes what belongs to what it deletes', async ()
   const [{ id }] = (await send('GET', `/api/utm-integrations?name.equals=${name}`)).body;
   const { clientId } = await setup.module(id);
   const { series } = await setup.apiToken((await send('GET', `/api/users/${vic}`)).body);
+  const { issuer } = testProvider().issuer;
+  // A release does not know identities.
+  if (!RELEASE) await send('POST', `/api/users/${vic}/identities`, { issuer, subject: vic });
 
   await applied({ set, prune: ['users', 'integrations'] });
 
-  const keys = [credentialKey(clientId), apiTokenKey(series)];
-  expect(await gatehouse.table.getAll(keys)).toEqual([undefined, undefined]);
+  const keys = [credentialKey(clientId), apiTokenKey(series), identityGuardKey(issuer, vic)];
+  expect(await gatehouse.table.getAll(keys)).toEqual([undefined, undefined, undefined]);
   expect((await send('GET', `/api/users/${una}`)).status).toBe(404);
 });
 

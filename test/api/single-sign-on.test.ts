@@ -1,49 +1,458 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
+import type { User } from '../../lib/users/user.ts';
+import { startGatehouse, useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
 import { logInForm, testProvider } from '../support/instance/provider.ts';
 
-/* Log-ins with ID tokens of an identity provider. */
+/*
+ * Log-ins with ID tokens of an identity provider, and what links them with accounts.
+ * wrong-id-tokens.test.ts has tokens that are refused, issuer-keys.test.ts the keys.
+ */
 
 const gatehouse = await useGatehouse();
+const setup = useSetup(gatehouse);
 const provider = testProvider();
+const { issuer } = provider.issuer;
+const MFA = { amr: ['pwd', 'mfa'] };
 let admin: string;
+
 beforeAll(async () => {
   admin = await gatehouse.adminToken();
 });
 
+const post = (path: string, body: object, token = admin) =>
+  gatehouse.call('POST', path, { token, body });
 const logIn = (claims: object) =>
   gatehouse.call('POST', '/api/oauth2/token', { body: logInForm(provider, { ...claims }) });
 const account = async (token: string) =>
   (await gatehouse.call('GET', '/api/account', { token })).body;
 const userOf = async (login: string) =>
   (await gatehouse.call('GET', `/api/users/${login}`, { token: admin })).body;
+const messageOf = ({ status, body }: { status: number; body: { message?: string } }) => [
+  status,
+  body?.message ?? '',
+];
+const REFUSED = [400, 'error.invalidgrant'];
+const UNKNOWN = [400, 'error.unknownidentity'];
+const WITHOUT_FACTOR = [400, 'error.providerwithoutfactor'];
+const TAKEN = [409, 'error.identitytaken'];
 
-describe('a log-in with an ID token', () => {
+/** An account that is linked with a subject of its own. */
+async function linkedAccount(subject: string, fields: Partial<User> = {}) {
+  const identities = [{ issuer, subject }];
+  const made = await setup.account({ authorities: ['ROLE_USER'], identities, ...fields });
+  return { ...made, claims: { sub: subject, groups: ['users'] } };
+}
+
+/** The newest entries about a user, each as who did what. */
+async function entriesAbout({ id }: { id: number }, size = 3): Promise<string[]> {
+  const path = `/api/audits?target.equals=user/${id}&size=${size}`;
+  const { body } = await gatehouse.call('GET', path, { token: admin });
+  return body.map(({ actor, action }: Record<string, string>) => `${actor} ${action}`);
+}
+const subjectsTo = async ({ email }: { email: string }) =>
+  (await gatehouse.mailsTo(email)).map(({ subject }) => subject);
+
+const stored = async () =>
+  [...(await itemsOf(gatehouse.cloud))].filter(([key]) => !/^(ATTEMPTS|SEQUENCE|READS)/.test(key));
+
+it('the providers are listed for everybody, without what concerns only the service', async () => {
+  const { body } = await gatehouse.call('GET', '/api/issuers');
+
+  const { name, clientId, authorizationEndpoint, tokenEndpoint } = provider.issuer;
+  expect(body).toEqual([{ issuer, name, clientId, authorizationEndpoint, tokenEndpoint }]);
+});
+
+describe('the only administrator', () => {
+  it('keeps the role that the groups no longer grant, and is told so by mail', async () => {
+    await post('/api/users/admin/identities', { issuer, subject: 'only' });
+
+    const first = await logIn({ sub: 'only', groups: ['analysts'] });
+    const second = await logIn({ sub: 'only', groups: [] });
+
+    expect([first.status, second.status]).toEqual([200, 200]);
+    const user = await account(first.body.access_token);
+    expect(user.authorities).toEqual(['ROLE_ADMIN']);
+    const entries = ['identity-provider roles.kept', 'admin session.started'];
+    const each = ['identity-provider user.updated', ...entries];
+    expect((await entriesAbout(user, 6)).sort()).toEqual([...each, ...each].sort());
+    expect(await subjectsTo(user)).toContain('You remain an administrator');
+  });
+});
+
+describe('a log-in of an unknown identity', () => {
   it('creates an account with the roles of its groups, and finds it again', async () => {
     const claims = { sub: 'anna', preferred_username: 'anna', groups: ['users', 'staff'] };
+    const names = { given_name: ' An\u0000na ', family_name: 'x'.repeat(60) };
 
-    const first = await logIn({ ...claims, email: 'anna@example.com', email_verified: true });
-    const again = await logIn({ ...claims, preferred_username: 'renamed' });
+    const first = await logIn({
+      ...claims,
+      ...names,
+      email: 'anna@example.com',
+      email_verified: true,
+    });
+    const again = await logIn({ ...claims, preferred_username: 'renamed', email: 'new@a.example' });
 
     expect(first).toMatchObject({ status: 200, body: { token_type: 'Bearer' } });
-    expect(await account(again.body.access_token)).toMatchObject({
+    const anna = await account(again.body.access_token);
+    expect(anna).toMatchObject({
       login: 'anna',
+      firstName: 'Anna',
+      lastName: 'x'.repeat(50),
       email: 'anna@example.com',
+      activated: true,
       authorities: ['ROLE_USER'],
       createdBy: 'identity-provider',
     });
-    const { issuer } = provider.issuer;
     expect(await userOf('anna')).toMatchObject({ identities: [{ issuer, subject: 'anna' }] });
     expect(await account(again.body.access_token)).toMatchObject({ identities: [issuer] });
+    expect((await entriesAbout(anna)).sort()).toEqual([
+      'anna session.started',
+      'anna session.started',
+      'identity-provider user.created',
+    ]);
   });
 
-  it('grants and takes roles', async () => {
+  it.each<[string, object]>([
+    ['no groups', { groups: undefined }],
+    ['no group that grants a role', { groups: ['staff', 'Users', 'ROLE_USER'] }],
+    ['groups that are no list of texts', { groups: [['users'], { users: true }] }],
+    ['no login', { preferred_username: undefined }],
+    ['a login that is no text', { preferred_username: ['stranger'] }],
+    ['an invalid login', { preferred_username: 'a/b' }],
+    ['a login that collides with a path', { preferred_username: 'authorities' }],
+    ['a login that is too long', { preferred_username: 'x'.repeat(51) }],
+    ['a login that the service writes', { preferred_username: 'identity-provider' }],
+    ['the login of somebody else', { preferred_username: 'admin' }],
+  ])('creates none with %s, and says the same each time', async (_, claims) => {
+    const before = await stored();
+    const usual = { sub: 'stranger', preferred_username: 'stranger', groups: ['users'] };
+    const address = { email: 'admin@localhost', email_verified: true };
+
+    const received = await logIn({ ...usual, ...address, ...claims });
+
+    expect(messageOf(received)).toEqual(UNKNOWN);
+    expect(received.body.error).toBe('invalid_grant');
+    expect(received.body.error_description).toBe(
+      'The provider knows you, but no account is linked with that identity',
+    );
+    expect(await stored()).toEqual(before);
+  });
+
+  it.each<[string, object, boolean]>([
+    ['verified', { email_verified: true }, true],
+    ['verified, as a text', { email_verified: 'true' }, true],
+    ['verified by Entra ID', { xms_edov: true }, true],
+    ['verified by Entra ID, as a number', { xms_edov: '1' }, true],
+    ['unverified', { email_verified: false }, false],
+    ['unverified, as a text', { email_verified: 'false' }, false],
+    ['not said to be verified', {}, false],
+    ['verified, but taken', { email: 'USER@localhost', email_verified: true }, false],
+    ['verified, but invalid', { email: 'a b@example.com', email_verified: true }, false],
+    ['verified, but no text', { email: ['a@example.com'], email_verified: true }, false],
+  ])('takes its address only if it is usable: %s', async (name, claims, isTaken) => {
+    const login = name.replaceAll(/\W/g, '');
+    const email = `${login}@example.com`;
+    const { body: taken } = await gatehouse.call('GET', '/api/users/user', { token: admin });
+    const isOfUser = 'email' in claims && claims.email === 'USER@localhost';
+
+    const { body } = await logIn({
+      sub: login,
+      preferred_username: login,
+      groups: ['users'],
+      email,
+      ...claims,
+      ...(isOfUser && { email: taken.email.toUpperCase() }),
+    });
+
+    const created = await account(body.access_token);
+    expect(created.email).toBe(isTaken ? email : `user-${created.id}@invalid`);
+    expect(await userOf('user')).toEqual(taken);
+  });
+
+  it('never finds the account of somebody else, by the address or by the login', async () => {
+    const { user, claims } = await linkedAccount('owner');
+    const { login, email } = user;
+    const other = { ...claims, sub: 'other', email, email_verified: true };
+
+    const byLogin = await logIn({ ...other, preferred_username: login });
+    const byAddress = await logIn({ ...other, preferred_username: 'other' });
+
+    expect(messageOf(byLogin)).toEqual(UNKNOWN);
+    expect(await account(byAddress.body.access_token)).toMatchObject({ login: 'other' });
+    expect(await userOf(login)).toMatchObject({ email, identities: [{ subject: 'owner' }] });
+  });
+});
+
+it('the first log-in of an environment can be one with an ID token', async () => {
+  const first = await startGatehouse();
+  onTestFinished(() => first.stop());
+  const body = () => logInForm(provider, { sub: 'a', preferred_username: 'a', groups: ['users'] });
+  const tryLogIn = () => first.call('POST', '/api/oauth2/token', { body: body() });
+
+  // Until the keys of the provider have been fetched.
+  await expect.poll(async () => (await tryLogIn()).status).toBe(200);
+
+  const { access_token: token } = (await tryLogIn()).body;
+  expect((await first.call('GET', '/api/account', { token })).status).toBe(200);
+});
+
+describe('a log-in of a known identity', () => {
+  it('grants and takes roles, and records who did it', async () => {
     const claims = { sub: 'ben', preferred_username: 'ben' };
     await logIn({ ...claims, groups: ['users', 'admins'] });
 
-    const { body } = await logIn({ ...claims, groups: ['analysts'] });
+    const fewer = await logIn({ ...claims, groups: 'analysts' });
+    const none = await logIn(claims);
 
-    expect(await account(body.access_token)).toMatchObject({ authorities: ['ROLE_ANALYST'] });
+    expect(none.status).toBe(200);
+    const ben = await account(fewer.body.access_token);
+    expect(ben).toMatchObject({ authorities: [], lastModifiedBy: 'identity-provider' });
+    const path = `/api/audits?target.equals=user/${ben.id}&action.equals=user.updated`;
+    const { body: entries } = await gatehouse.call('GET', path, { token: admin });
+    expect(entries).toMatchObject([
+      { actor: 'identity-provider', changes: [{ removed: ['ROLE_ANALYST'] }] },
+      {
+        actor: 'identity-provider',
+        changes: [{ added: ['ROLE_ANALYST'], removed: ['ROLE_ADMIN', 'ROLE_USER'] }],
+      },
+    ]);
+  });
+
+  it('is refused for a deactivated account', async () => {
+    const { claims } = await linkedAccount('asleep', { activated: false });
+
+    expect(messageOf(await logIn(claims))).toEqual(REFUSED);
+  });
+
+  it('starts a session that says with which provider it began', async () => {
+    const { token, claims } = await linkedAccount('sessions');
+
+    const { body } = await logIn({ ...claims, ...MFA });
+
+    const path = '/api/account/sessions';
+    const list = await gatehouse.call('GET', path, { token: body.access_token });
+    const ofProvider = list.body.find(({ current }: { current: boolean }) => current);
+    expect(ofProvider).toMatchObject({ issuer, secondFactor: true, remembered: false });
+    const others = await gatehouse.call('GET', path, { token });
+    expect(others.body.find(({ current }: { current: boolean }) => current).issuer).toBe(null);
+  });
+
+  it.each([undefined, [], ['pwd'], 'mfa', ['MFA'], { mfa: true }])(
+    'with a second factor of its own needs one at the provider: amr %j is none',
+    async (amr) => {
+      const { user, claims } = await linkedAccount(`factor-${JSON.stringify(amr)}`);
+      await setup.secondFactor(user);
+
+      const without = await logIn({ ...claims, amr });
+      const having = await logIn({ ...claims, ...MFA });
+
+      expect(messageOf(without)).toEqual(WITHOUT_FACTOR);
+      expect(having.status).toBe(200);
+    },
+  );
+});
+
+const OWN = '/api/account/identities';
+/** Proves an identity and the password `pass`, unless these fields say otherwise. */
+const linkOwn = (token: string, sub: string, fields: object = {}) => {
+  const { assertion, code_verifier: codeVerifier } = logInForm(provider, { sub });
+  return post(OWN, { assertion, codeVerifier, currentPassword: 'pass', ...fields }, token);
+};
+
+describe('users link their own account', () => {
+  it('with their password, which the trail and a mail record', async () => {
+    const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });
+
+    const { status } = await linkOwn(token, 'mine');
+
+    const { body } = await logIn({ sub: 'mine', groups: ['users'] });
+    expect(status).toBe(200);
+    expect(await account(body.access_token)).toMatchObject({ login: user.login });
+    expect(await entriesAbout(user)).toContain(`${user.login} identity.linked`);
+    expect(await subjectsTo(user)).toEqual(['The log-in with your company account has changed']);
+    expect((await account(token)).login).toBe(user.login);
+  });
+
+  it('with a code if they have a second factor, once', async () => {
+    const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });
+    const { secrets } = await setup.secondFactor(user);
+    const code = codeOf(secrets.totp, stepAt(Date.now()));
+
+    const without = await linkOwn(token, 'coded');
+    const wrong = await linkOwn(token, 'coded', { code: '000000' });
+    const right = await linkOwn(token, 'coded', { code });
+    const again = await linkOwn(token, 'coded-2', { code });
+
+    const WRONG = [400, 'error.wrongcode'];
+    expect([without, wrong, right, again].map(messageOf)).toEqual([WRONG, WRONG, [200, ''], WRONG]);
+  });
+
+  it('not with a wrong password, a wrong token or one that was used', async () => {
+    const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });
+    const { user: former, claims } = await linkedAccount('used');
+    const form = logInForm(provider, claims);
+    const { assertion, code_verifier: codeVerifier } = form;
+    await gatehouse.call('POST', '/api/oauth2/token', { body: form });
+    await post(`/api/users/${former.login}/identities/delete`, { issuer });
+
+    const received = [
+      await linkOwn(token, 'x', { currentPassword: 'wrong' }),
+      await linkOwn(token, 'x', { codeVerifier: 'x'.repeat(43) }),
+      await linkOwn(token, 'x', { assertion: 'x.y.z' }),
+      await linkOwn(token, 'x', { assertion, codeVerifier }),
+    ];
+
+    const wrongPassword = [400, 'error.http.400'];
+    expect(received.map(messageOf)).toEqual([wrongPassword, REFUSED, REFUSED, REFUSED]);
+    expect(await userOf(user.login)).not.toHaveProperty('identities');
+  });
+
+  it('under the same limits as a log-in', async () => {
+    const { token } = await setup.account({ authorities: ['ROLE_USER'] });
+    const wrong = { currentPassword: 'wrong' };
+    for (let attempt = 0; attempt < 10; attempt++) await linkOwn(token, 'guessed', wrong);
+
+    const { status, headers } = await linkOwn(token, 'guessed');
+
+    expect([status, headers['retry-after']]).toEqual([429, '1']);
+  });
+
+  it('neither with an identity of somebody else nor with a second one of a provider', async () => {
+    await linkedAccount('theirs');
+    const { token } = await setup.account({ authorities: ['ROLE_USER'] });
+
+    const taken = await linkOwn(token, 'theirs');
+    const first = await linkOwn(token, 'first');
+    const second = await linkOwn(token, 'second');
+
+    expect([taken, first, second].map(messageOf)).toEqual([TAKEN, [200, ''], TAKEN]);
+  });
+});
+
+describe('an administrator', () => {
+  const link = (login: string, subject: string, token = admin) =>
+    post(`/api/users/${login}/identities`, { issuer, subject }, token);
+  const unlink = (login: string, token = admin) =>
+    post(`/api/users/${login}/identities/delete`, { issuer }, token);
+
+  it('links a user with an identity, and unlinks them, which ends all access', async () => {
+    const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });
+    const { login } = user;
+    const linked = await link(login, 'linked');
+    const { body } = await logIn({ sub: 'linked', groups: ['users'] });
+    const { token: apiToken } = await setup.apiToken(user);
+    const tokens = [token, body.access_token, apiToken];
+    const statuses = () =>
+      Promise.all(
+        tokens.map(
+          async (each) => (await gatehouse.call('GET', '/api/users', { token: each })).status,
+        ),
+      );
+    const before = await statuses();
+
+    const unlinked = await unlink(login);
+
+    expect([linked.status, unlinked.status, before]).toEqual([200, 200, [200, 200, 200]]);
+    expect(await statuses()).toEqual([401, 401, 401]);
+    expect(messageOf(await logIn({ sub: 'linked', groups: ['users'] }))).toEqual(UNKNOWN);
+    expect(await userOf(login)).not.toHaveProperty('identities');
+    expect((await unlink(login)).status).toBe(404);
+    expect(await entriesAbout(user, 9)).toEqual(
+      expect.arrayContaining(['admin identity.linked', 'admin identity.unlinked']),
+    );
+    expect(await subjectsTo(user)).toHaveLength(2);
+  });
+
+  it('cannot link what is taken, an unknown user or an unknown provider', async () => {
+    const { user } = await linkedAccount('one');
+    const { user: free } = await setup.account({ authorities: ['ROLE_USER'] });
+    const unknown = { issuer: `${issuer}/`, subject: 'x' };
+
+    expect(messageOf(await link(free.login, 'one'))).toEqual(TAKEN);
+    expect(messageOf(await link(user.login, 'two'))).toEqual(TAKEN);
+    expect((await link('nobody', 'two')).status).toBe(404);
+    expect((await post(`/api/users/${free.login}/identities`, unknown)).status).toBe(400);
+    expect((await unlink('nobody')).status).toBe(404);
+  });
+
+  it('frees an identity by deleting its user', async () => {
+    const { user } = await linkedAccount('freed');
+    const { user: next } = await setup.account({ authorities: ['ROLE_USER'] });
+
+    await gatehouse.call('DELETE', `/api/users/${user.login}`, { token: admin });
+
+    expect((await link(next.login, 'freed')).status).toBe(200);
+    const { body } = await logIn({ sub: 'freed', groups: ['users'] });
+    expect(await account(body.access_token)).toMatchObject({ login: next.login });
+  });
+
+  it('is needed for that, in a session: neither a user nor an API token suffices', async () => {
+    const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });
+    const { user: deputy } = await linkedAccount('deputy', { authorities: ['ROLE_ADMIN'] });
+    const { token: apiToken } = await setup.apiToken(deputy);
+    const preview = (each: string) => post('/api/issuers/preview', { issuer, claims: {} }, each);
+
+    for (const each of [token, apiToken]) {
+      expect((await link(user.login, 'x', each)).status).toBe(403);
+      expect((await unlink(deputy.login, each)).status).toBe(403);
+      expect((await preview(each)).status).toBe(403);
+    }
+    expect((await linkOwn(apiToken, 'x')).status).toBe(403);
+  });
+});
+
+describe('the preview of a log-in', () => {
+  const preview = async (claims: object) =>
+    (await post('/api/issuers/preview', { issuer, claims })).body;
+  const CLAIMS = { sub: 'p', preferred_username: 'preview', groups: ['users', 'x'] };
+
+  it('shows what the claims would do, and does nothing', async () => {
+    const before = await stored();
+    const address = { email: 'p@example.com', email_verified: true };
+
+    expect(await preview({ ...CLAIMS, ...address, ...MFA })).toEqual({
+      roles: ['ROLE_USER'],
+      account: null,
+      created: true,
+      login: 'preview',
+      email: 'p@example.com',
+      secondFactor: true,
+    });
+    expect(await stored()).toEqual(before);
+  });
+
+  it('shows the account that is linked', async () => {
+    const { user } = await linkedAccount('known');
+
+    expect(await preview({ ...CLAIMS, sub: 'known' })).toMatchObject({
+      account: user.login,
+      created: false,
+    });
+  });
+
+  it.each<[string, object]>([
+    ['no group that grants a role', { groups: [] }],
+    ['no login', { preferred_username: undefined }],
+    ['an invalid login', { preferred_username: 'a/b' }],
+    ['the login of somebody else', { preferred_username: 'admin' }],
+    ['a login that the service writes', { preferred_username: 'identity-provider' }],
+  ])('shows that no account would be created with %s', async (_, claims) => {
+    expect(await preview({ ...CLAIMS, ...claims })).toMatchObject({
+      account: null,
+      created: false,
+    });
+  });
+
+  it('is refused for an unknown provider, and for groups that the token does not have', async () => {
+    const unknown = { issuer: 'https://login.example.com', claims: CLAIMS };
+    const elsewhere = { issuer, claims: { ...CLAIMS, groups: undefined, hasgroups: true } };
+
+    const bodies = [unknown, elsewhere];
+    const received = await Promise.all(bodies.map((body) => post('/api/issuers/preview', body)));
+
+    expect(received.map(messageOf)).toEqual([[400, 'error.validation'], REFUSED]);
   });
 });
 
