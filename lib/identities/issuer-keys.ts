@@ -1,4 +1,5 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { logError } from '../runtime/log.ts';
 import { commit } from '../table/change.ts';
@@ -31,7 +32,7 @@ export const issuerKeysItem: ItemDeclaration = {
 };
 
 /** How long keys are used that could not be fetched again: a provider withdraws lost keys. */
-export const KEYS_AGE_MS_MAX = 24 * 60 * 60_000;
+const KEYS_AGE_MS_MAX = 24 * 60 * 60_000;
 /** Keys that stay are stored again after this time, so that their age is known. */
 const STORED_AGE_MS_MAX = 10 * 60_000;
 /** After it, each fetch that fails raises an alarm. */
@@ -78,7 +79,7 @@ export function keysIn(item: Item | undefined, now: number): readonly IssuerKey[
  * The usable keys of a JWK Set; others, such as keys for encryption, are left out. Throws without
  * any: a broken document must not replace the keys that are stored.
  */
-export function usableKeys(document: unknown): IssuerKey[] {
+function usableKeys(document: unknown): IssuerKey[] {
   const { keys } = v.parse(v.object({ keys: v.array(v.unknown()) }), document);
   const usable = keys.slice(0, KEYS_MAX).flatMap((key) => {
     const { success, output } = v.safeParse(jwk, key);
@@ -135,7 +136,8 @@ async function refresh(table: Table, { issuer, keys: url }: KeySource): Promise<
     if (age > SILENT_AGE_MS_MAX) throw error;
     return;
   }
-  const isSame = JSON.stringify(stored?.keys) === JSON.stringify(keys);
+  // Not by their JSON: the table does not keep the order of members.
+  const isSame = isDeepStrictEqual(stored?.keys, keys);
   if (isSame && age < STORED_AGE_MS_MAX) return;
   // Lost in a conflict with another fetch, whose keys are as new.
   await commit(table, [put(key, { keys, fetchedAt: now })]);
