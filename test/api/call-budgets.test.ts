@@ -6,6 +6,7 @@ import { type Budget, budgetDocument, isDocumented } from '../support/costs/call
 import {
   CREATION_WITH_PASSWORD,
   type ExampleRequest,
+  LOG_IN_WITH_ID_TOKEN,
   type Prepared,
   REQUESTS,
 } from '../support/instance/example-requests.ts';
@@ -133,6 +134,7 @@ it('every request makes exactly the calls in docs/calls.md; -u updates it', asyn
   const measured = await mapConcurrently(REQUESTS, 6, (request) => measure(request));
   measured.push(
     await measure(CREATION_WITH_PASSWORD, `${CREATION_WITH_PASSWORD.route} with a password`),
+    await measure(LOG_IN_WITH_ID_TOKEN, `${LOG_IN_WITH_ID_TOKEN.route} with an ID token`),
   );
 
   const budgets = new Map<string, Budget>(measured);

@@ -125,7 +125,7 @@ export function requestCosts(template: Template): Map<string, RequestCost> {
   );
   return new Map(
     [...BUDGETS].map(([route, budget]) => {
-      const megabytes = memory.get(route.replace(' with a password', ''));
+      const megabytes = memory.get(route.replace(/ with .*/, ''));
       if (megabytes === undefined) throw new Error(`The template has no function for ${route}`);
       return [route, requestCost(route, budget, megabytes)];
     }),

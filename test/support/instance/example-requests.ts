@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   EXAMPLES,
   type Example,
@@ -89,6 +90,15 @@ const APPLICATION = variantOf('POST /api/apply', {
     ],
   }),
   isPlanned: true,
+});
+/** The log-in of a person whose roles are those of the groups. */
+export const LOG_IN_WITH_ID_TOKEN = variantOf(TOKEN, {
+  fieldsOf: async () => ({
+    authorities: ['ROLE_USER'],
+    identities: [{ issuer: testProvider().issuer.issuer, subject: randomUUID() }],
+  }),
+  bodyOf: ({ identities: [{ subject } = {}] = [] }) =>
+    logInForm(testProvider(), { sub: subject, groups: ['users'] }),
 });
 const isForModulesOnly = ({ access }: ExampleRequest): boolean =>
   typeof access === 'object' && access.anyRole.length === 0;

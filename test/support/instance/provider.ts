@@ -29,7 +29,7 @@ export const platformToken = (
 
 /** An ID token, which these claims and this header complete or change; undefined removes one. */
 export function idToken(
-  { issuer, key }: Provider,
+  { issuer, key }: Pick<Provider, 'issuer' | 'key'>,
   claims: Readonly<Record<string, unknown>>,
   header: Readonly<Record<string, unknown>> = {},
 ): string {
