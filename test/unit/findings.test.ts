@@ -12,7 +12,12 @@ import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { NotGatehouseTable } from '../../lib/table/wrong-table.ts';
-import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
+import {
+  emailGuardKey,
+  identityGuardKey,
+  loginGuardKey,
+  rosterKey,
+} from '../../lib/users/user-items.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/memory-table.ts';
 import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
 
@@ -33,6 +38,8 @@ const CLIENT_ID = 'module-4-a1b2c3d4e5f6';
 const FORMER = emailGuardKey('former@example.com');
 const ALICES_LOGIN = loginGuardKey('alice');
 const ALICES_EMAIL = emailGuardKey('älice@example.com');
+const IDENTITY = { issuer: 'https://login.example.com', subject: 'a1' };
+const IDENTITY_GUARD = identityGuardKey(IDENTITY.issuer, IDENTITY.subject);
 
 type Damage = (table: InMemoryScanner) => void;
 const put =
@@ -44,6 +51,7 @@ const removed =
   (table) =>
     table.remove(key);
 
+const linked = (key: Key) => put(key, { identities: [IDENTITY] });
 const listed = (...clientIds: string[]) =>
   put(GATE, {
     credentials: clientIds.map((clientId) => ({ clientId, expires: '2100-01-01T00:00:00.000Z' })),
@@ -103,6 +111,18 @@ const CASES: [string, Damage[], FindingKind[], Damage[]?][] = [
     [put(ALICE, { email: 'USER@example.com' }), removed(ALICES_EMAIL)],
     ['email-shared'],
   ],
+  ['an identity without its guard', [linked(ALICE)], ['identity-guard-missing']],
+  [
+    'an identity whose guard names another user',
+    [linked(ALICE), put(IDENTITY_GUARD, { id: 2 })],
+    ['identity-guard-wrong'],
+  ],
+  [
+    'a guard of an identity that nobody has',
+    [put(IDENTITY_GUARD, { id: 3 })],
+    ['identity-guard-orphan'],
+  ],
+  ['an identity shared by two users', [linked(ALICE), linked(USER)], ['identity-shared']],
   [
     'an administrator missing from the roster',
     [put(ALICE, { authorities: ['ROLE_USER', 'ROLE_ADMIN'] })],
@@ -281,6 +301,7 @@ describe('the verification finds nothing wrong with', () => {
       [put(ALICE, { version: null })],
       [put(ALICE, { version: 'v3' })],
     ],
+    ['an identity with its guard', [linked(ALICE), put(IDENTITY_GUARD, { id: 3 })]],
     ['a credential with its item', [listed(CLIENT_ID), credential(CLIENT_ID)]],
     ['a credential that was created since', [credential(CLIENT_ID)], [listed(CLIENT_ID)]],
     ['a credential that was deleted since', [listed(CLIENT_ID)], [listed()]],

@@ -1,5 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ANONYMOUS_NAME, forgottenName, OPERATOR_NAME } from '../../lib/audit/audit-entry.ts';
+import {
+  ANONYMOUS_NAME,
+  forgottenName,
+  OPERATOR_NAME,
+  PROVIDER_NAME,
+} from '../../lib/audit/audit-entry.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import { newClientId } from '../../lib/modules/credential.ts';
 import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
@@ -81,7 +86,7 @@ describe('createUser', () => {
 });
 
 it('logins that the service itself writes are reserved, in any case', () => {
-  const names = [OPERATOR_NAME, ANONYMOUS_NAME, newClientId(7), forgottenName(7)];
+  const names = [OPERATOR_NAME, ANONYMOUS_NAME, PROVIDER_NAME, newClientId(7), forgottenName(7)];
 
   const logins = names.flatMap((name) => [name, name.toUpperCase()]);
   expect(logins.filter((login) => !isReservedLogin(login))).toEqual([]);
