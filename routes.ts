@@ -609,7 +609,6 @@ export const routes: readonly Route[] = [
       update: [administrators, total],
       updateUser: USER_UPDATES.identityLogIn,
       updateOutsideTransaction: [sequence],
-      conditionCheck: [administrators],
       keys: ['sign'],
     },
     withModuleIssuers: { batchGet: [issuerKeys] },

@@ -82,9 +82,11 @@ export async function linkOwnIdentity(
               if (callerUser.passwordChanges !== user.passwordChanges)
                 throw new Failure('wrong-password');
               const { secondFactor: current } = callerUser;
-              if (current?.nonce !== factor?.nonce) throw new Failure('wrong-code');
-              const secondFactor = current && secrets && factorAfter(current, secrets, code, now);
-              // A concurrent request has used the code.
+              const secondFactor =
+                current && secrets && current.nonce === factor?.nonce
+                  ? factorAfter(current, secrets, code, now)
+                  : undefined;
+              // A concurrent request has used the code, or replaced the factor.
               if (current && !secondFactor) throw new Failure('wrong-code');
               const spent = secondFactor && { secondFactor };
               const { writes, ...decision } = linked(callerUser, identity, now, spent);

@@ -9,9 +9,9 @@ import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import {
   attributesAre,
-  type Condition,
-  check,
   nextVersion,
+  type OnConditionFailed,
+  set,
   type Write,
   withConditionOn,
 } from '../table/write.ts';
@@ -19,7 +19,6 @@ import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttl
 import { openIssuer } from '../tokens/issue-token.ts';
 import { tokenLifetimeSeconds } from '../tokens/token.ts';
 import { newAccount } from '../users/create-user.ts';
-import { loggedIn } from '../users/credential-table.ts';
 import { type Session, sessionStarted } from '../users/session-item.ts';
 import type { Identity, User } from '../users/user.ts';
 import { identityGuardKey, rosterKey } from '../users/user-items.ts';
@@ -105,10 +104,10 @@ export async function logInWithIdentity(
   };
   let newId: Promise<number> | undefined;
   const load = async () => {
-    const known = guard ?? (await table.get(guardKey as NonNullable<typeof guardKey>));
+    const linked = await findLinked(table, identity, guard);
     guard = undefined;
-    const person = known
-      ? await returning(table, known, identity, rolesBy(claims, issuer))
+    const person = linked
+      ? await returning(table, linked, rolesBy(claims, issuer))
       : await newcomer(table, identity, claims, issuer, () => (newId ??= table.nextId('USER')));
     if (person.before?.secondFactor && !proof.secondFactor)
       throw new Failure('provider-without-factor');
@@ -123,7 +122,7 @@ export async function logInWithIdentity(
     return {
       writes: [
         assertionUsed(unverified, now),
-        ...accountWrites({ ...person, after: user }, session, source, now),
+        ...accountWrites({ ...person, after: user }, source, now),
         ...(keepsAdministrator ? administratorKept(user, source, now) : []),
         sessionStarted(user, session),
         auditEntry(actor, auditEventFor('session.started', user, []), now),
@@ -142,18 +141,33 @@ interface Person {
   readonly keepsAdministrator: boolean;
 }
 
+/**
+ * The account that is linked with an identity, or undefined. Retries once if it is unlinked between
+ * the two reads. `guard` saves the first read.
+ */
+async function findLinked(
+  table: Table,
+  { issuer, subject }: Identity,
+  guard: Item | undefined,
+): Promise<User | undefined> {
+  let known = guard;
+  for (let tries = 0; tries < 2; tries++) {
+    known ??= await table.get(identityGuardKey(issuer, subject));
+    if (!known) return undefined;
+    const user = await findUser(table, known.id as number);
+    if (user?.identities?.some((each) => each.issuer === issuer && each.subject === subject))
+      return user;
+    known = undefined;
+  }
+  throw new Failure('unknown-identity');
+}
+
 /** The linked account, with the roles that were granted. */
 async function returning(
   table: Table,
-  guard: Item,
-  { issuer, subject }: Identity,
+  user: User,
   granted: readonly Role[] | undefined,
 ): Promise<Person> {
-  const user = await findUser(table, guard.id as number);
-  const isLinked = user?.identities?.some(
-    (linked) => linked.issuer === issuer && linked.subject === subject,
-  );
-  if (!user || !isLinked) throw new Failure('unknown-identity');
   if (!user.activated) throw new Failure('invalid-grant');
   if (!granted) return { before: user, after: user, keepsAdministrator: false };
   const losesAdministrator = administers(user) && !granted.includes('ROLE_ADMIN');
@@ -200,62 +214,56 @@ async function newcomer(
 /** The writes that create or change the account and record the log-in in it. */
 function accountWrites(
   { before, after }: Person,
-  session: Session,
   { address: source }: Source,
   now: number,
-): Write[] {
-  if (!before) {
-    const created = auditEventFor('user.created', after, userChanges(undefined, after));
-    // Nothing tells the person whether another account has the login.
-    return [
-      ...creation(after).map((write) => withFailure(write, 'login-taken', 'unknown-identity')),
-      auditEntry(provider(source), created, now),
-    ].map((write) => withFailure(write, 'email-taken', 'retry'));
-  }
-  const { login, passwordChanges, sessionEndings, secondFactor, identities } = before;
+): readonly Write[] {
   const changes = userChanges(before, after);
-  const isUnchanged = attributesAre(
-    { login, passwordChanges, sessionEndings, secondFactor, identities },
-    'logIn_',
-  );
+  if (!before) {
+    const created = auditEventFor('user.created', after, changes);
+    return [...creation(after), auditEntry(provider(source), created, now)].map(ofLogIn);
+  }
+  const { version, passwordChanges, sessionEndings } = before;
+  const { lastLogin, latestSession } = after;
+  const alsoSet = { lastLogin, latestSession };
+  const key = entityKey('USER', before.id);
+  // A new second factor and an unlink end all sessions. The roles that stay could have changed.
   if (changes.length === 0)
-    return withConditionOn(entityKey('USER', before.id), attributesAre({ identities }, 'logIn_'), [
-      loggedIn(before, session),
-    ]);
+    return [set(key, alsoSet, attributesAre({ version, passwordChanges, sessionEndings }))];
   const changed: User = {
     ...after,
-    version: nextVersion(before.version),
+    version: nextVersion(version),
     lastModifiedBy: PROVIDER_NAME,
     lastModifiedDate: new Date(now).toISOString(),
   };
-  const { lastLogin, latestSession } = after;
-  const writes = modification(before, changed, {
-    voidsResetKeys: false,
-    alsoSet: { lastLogin, latestSession },
-  });
+  const writes = modification(before, changed, { voidsResetKeys: false, alsoSet });
   return [
-    // Whoever is the last administrator by then stays one at the next try.
-    ...withConditionOn(entityKey('USER', before.id), isUnchanged, writes).map((write) =>
-      withFailure(write, 'last-administrator', 'retry'),
+    ...withConditionOn(key, attributesAre({ passwordChanges, sessionEndings }), writes).map(
+      ofLogIn,
     ),
     auditEntry(provider(source), auditEventFor('user.updated', before, changes), now),
   ];
 }
 
-const withFailure = (
-  write: Write,
-  failure: Condition['onConditionFailed'],
-  other: Condition['onConditionFailed'],
-): Write => (write.onConditionFailed === failure ? { ...write, onConditionFailed: other } : write);
+/** A write of an account whose failed condition means to a log-in what `MEANINGS` says. */
+const ofLogIn = ({ onConditionFailed: failure, ...write }: Write): Write => ({
+  ...write,
+  ...(failure && { onConditionFailed: MEANINGS[failure] ?? failure }),
+});
+const MEANINGS: Partial<Record<OnConditionFailed, OnConditionFailed>> = {
+  // Nothing tells the person whether another account has the login.
+  'login-taken': 'unknown-identity',
+  'email-taken': 'retry',
+  // The next try finds the account.
+  'identity-taken': 'retry',
+  // Whoever is the last administrator by then stays one at the next try.
+  'last-administrator': 'retry',
+};
 
-/** The writes for an administrator whom the groups demote, as long as there is no other. */
+/**
+ * The writes for an administrator whom the groups demote, as long as there is no other. The roster
+ * needs no condition: whoever joins it meanwhile could have joined it afterwards.
+ */
 const administratorKept = (user: User, { address: source }: Source, now: number): Write[] => [
-  check(rosterKey, {
-    condition: 'size(#ids) = :one AND contains(#ids, :id)',
-    names: { '#ids': 'ids' },
-    values: { ':one': 1, ':id': user.id },
-    onConditionFailed: 'retry',
-  }),
   notified('rolesKept', user, now),
   auditEntry(provider(source), auditEventFor('roles.kept', user, []), now),
 ];

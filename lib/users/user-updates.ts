@@ -40,11 +40,8 @@ export const USER_UPDATES = {
   identityLogIn: [
     'lastLogin',
     'latestSession',
-    'login',
     'passwordChanges',
     'sessionEndings',
-    'secondFactor',
-    'identities',
     'authorities',
     'lastModifiedBy',
     'lastModifiedDate',
