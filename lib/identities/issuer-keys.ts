@@ -79,7 +79,7 @@ export function keysIn(item: Item | undefined, now: number): readonly IssuerKey[
  * The usable keys of a JWK Set; others, such as keys for encryption, are left out. Throws without
  * any: a broken document must not replace the keys that are stored.
  */
-function usableKeys(document: unknown): IssuerKey[] {
+export function usableKeys(document: unknown): IssuerKey[] {
   const { keys } = v.parse(v.object({ keys: v.array(v.unknown()) }), document);
   const usable = keys.slice(0, KEYS_MAX).flatMap((key) => {
     const { success, output } = v.safeParse(jwk, key);

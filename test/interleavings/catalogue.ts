@@ -1,5 +1,6 @@
 import type { Item } from '../../lib/table/table.ts';
 import type { User } from '../../lib/users/user.ts';
+import { linked, linking, provided, tableWithIdentities } from './identity-requests.ts';
 import { createLock, importGate, integrationRequests } from './integration-requests.ts';
 import { ina, integrationTable, integrationTables, tableWithDrawnId } from './integrations.ts';
 import {
@@ -223,6 +224,83 @@ function* pairsAboutTokens(): Generator<Scenario> {
   }
 }
 
+/** What is done with the identity of a user, and with it; the groups grant, take or keep roles. */
+const aboutIdentity = (admin: User, user: User, session: 1 | 2): Request[] => [
+  provided.logIn(user, 'users'),
+  provided.logIn(user, 'users', 'admins'),
+  provided.logIn(user, 'admins'),
+  provided.logInWeakly(user),
+  linking.unlink(admin, user),
+  linking.link(admin, user, 'new'),
+  linking.linkOwn(user, 'new', session),
+];
+
+const withIdentities = (users: readonly User[], ...requests: readonly Request[]): Scenario => ({
+  items: tableWithIdentities(...users),
+  requests,
+});
+
+/** Each of them beside another, or beside any change of the user. */
+function* pairsAboutIdentities(): Generator<Scenario> {
+  for (const user of [...TARGETS.map(linked), ...TARGETS]) {
+    const others = [...about(ada, user), ...ownRequests(user, 1)];
+    const [first, second] = [aboutIdentity(bob, user, 2), aboutIdentity(ada, user, 1)];
+    for (const pair of pairsOf(first, [...second, ...others]))
+      yield withIdentities([ada, bob, user], ...pair);
+  }
+  yield withIdentities([ada, fay], replaceFactor(fay), linking.linkOwn(fay, 'new'));
+  // With one token, after the identity was unlinked again.
+  const [link, linkAgain] = [linking.linkOwn(fay, 'new'), linking.linkOwn(pia, 'new')];
+  yield withIdentities([ada, fay, pia], link, linking.unlink(ada, fay), linkAgain);
+  // An id is drawn again.
+  const drawing = [provided.logInFirst('new', 'new'), by.rename(bob, ada, 'other')];
+  yield { ...withIdentities([ada, bob, ida], ...drawing), mayGiveUp: true };
+  yield* pairsOfNewcomers();
+}
+
+/** An identity without an account, which log-ins create or others are linked with. */
+function* pairsOfNewcomers(): Generator<Scenario> {
+  const newcomers: Request[] = [
+    provided.logInFirst('new', 'new'),
+    provided.logInFirst('new', 'other'),
+    provided.logInFirst('new', 'new', 'new@example.com'),
+    provided.logInFirst('other', 'new'),
+  ];
+  const links: Request[] = [linking.link(ada, fay, 'new'), linking.linkOwn(fay, 'new')];
+  const others = [...about(ada, fay), ...ownRequests(fay, 1), linking.link(bob, pia, 'new')];
+  for (const pair of pairsOf([...newcomers, ...links], [...newcomers, ...links, ...others]))
+    yield withIdentities([ada, bob, fay, pia], ...pair);
+}
+
+/** Two administrators, the only ones, of whom the groups make one or both a user. */
+function* pairsOfLinkedAdministrators(): Generator<Scenario> {
+  const [one, other] = [linked(ada), linked(bob)];
+  const others = [...about(other, one), ...about(other, other), ...ownRequests(other, 1)];
+  for (const first of aboutIdentity(other, one, 1))
+    for (const second of [...aboutIdentity(one, other, 1), ...others])
+      yield withIdentities([one, other], first, second);
+}
+
+/** Three administrators in a ring, whom their groups or another one demote; an identity moves. */
+function* triplesAboutIdentities(): Generator<Scenario> {
+  const admins = [ada, bob, cyd].map(linked) as [User, User, User];
+  const changes = (one: User, next: User): Request[] => [
+    provided.logIn(one, 'users'),
+    by.demote(one, next),
+    by.remove(one, next),
+  ];
+  const [one, two, three] = admins;
+  for (const first of changes(one, two))
+    for (const second of changes(two, three))
+      for (const third of changes(three, one)) yield withIdentities(admins, first, second, third);
+  const user = linked(fay);
+  const freed = [linking.unlink(ada, user), by.remove(ada, user)];
+  const taken = [linking.link(bob, pia, user.login), linking.linkOwn(pia, user.login)];
+  for (const free of freed)
+    for (const take of taken)
+      yield withIdentities([ada, bob, user, pia], free, take, provided.logIn(user, 'users'));
+}
+
 const scenarioOfGate = (items: readonly Item[], ...requests: readonly Request[]): Scenario => ({
   items,
   requests,
@@ -344,6 +422,9 @@ export const SCENARIOS = {
   pairsAboutTokens,
   pairsAboutIntegrations,
   pairsAboutPlans,
+  pairsAboutIdentities,
+  pairsOfLinkedAdministrators,
+  triplesAboutIdentities,
   triplesOfAdministrators,
   triplesAboutUsers,
   triplesAboutIntegrations,

@@ -3,7 +3,7 @@ import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { apiTokenKey, isLive, keyOfCaller, type Session } from '../../lib/users/session-item.ts';
 import { activeTokens, type ListedToken, type User } from '../../lib/users/user.ts';
-import { routes } from '../../routes.ts';
+import { deployedRow, routes } from '../../routes.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
 import { NOW } from './determinism.ts';
 import type { Call, Request, World } from './worlds.ts';
@@ -70,14 +70,24 @@ function deadSession(call: Call, world: World): string | undefined {
   for (const write of 'writes' in call ? call.writes : []) {
     const { act, key, attributes } = write;
     if (act !== 'Put' || !key.pk.startsWith('SESSION#')) continue;
-    const user = userIn(world, usersIn(write)[0]);
+    const [id] = usersIn(write);
+    const user = userIn(world, id) ?? createdBy(call, id);
     if (!user?.activated) return 'a session of an account that is not activated is started';
-    if (!isLive(attributes as unknown as Session, user, NOW))
-      return 'a session starts that has ended';
-    if (user.secondFactor && !spendsCode(call)) return 'a session starts whose code is not spent';
+    const session = attributes as unknown as Session;
+    if (!isLive(session, user, NOW)) return 'a session starts that has ended';
+    if (session.issuer && !user.identities?.some(({ issuer }) => issuer === session.issuer))
+      return 'a session starts whose identity is not linked';
+    const isProven = session.issuer ? session.secondFactor : spendsCode(call);
+    if (user.secondFactor && !isProven) return 'a session starts whose code is not spent';
   }
   return undefined;
 }
+
+/** The account that a log-in creates. */
+const createdBy = (call: Call, id: number | undefined): User | undefined =>
+  ('writes' in call ? call.writes : []).find(
+    ({ act, attributes, key }) => act === 'Put' && key.pk === 'USER' && attributes?.id === id,
+  )?.attributes as User | undefined;
 
 const spendsCode = (call: Call): boolean =>
   'writes' in call &&
@@ -111,7 +121,9 @@ function leftToken(call: Call, world: World): string | undefined {
   return user?.tokens?.every(isDeleted) === false ? 'an API token outlives its user' : undefined;
 }
 
-const permissionsOf = new Map(routes.map(({ handler, permissions }) => [handler, permissions]));
+const permissionsOf = new Map(
+  routes.map((row) => [row.handler, deployedRow(row, true).permissions]),
+);
 
 /** An update names the attributes that its function may update, and no others. */
 function notPermitted(call: Call): string | undefined {

@@ -36,6 +36,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
     'delete-credential',
   ],
   tokensChanged: ['create-token', 'delete-token', 'delete-user-token'],
+  identitiesChanged: ['link-identity', 'link-own-identity', 'unlink-identity'],
   recordReport: ['report-module', 'read-module'],
 };
 

@@ -55,6 +55,8 @@ const SHOWN = [
   'pairsAboutTokens',
   'pairsAboutIntegrations',
   'pairsAboutPlans',
+  'pairsAboutIdentities',
+  'pairsOfLinkedAdministrators',
 ] as const;
 
 /** The scenarios in which each mutant occurs, the smallest first. */

@@ -16,7 +16,9 @@ import type { SnapshotTable } from '../../lib/table/snapshot.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { LoginThrottle } from '../../lib/throttle/login-throttle.ts';
 import type { AuthorizedCaller, Caller } from '../../lib/users/caller.ts';
-import { routes } from '../../routes.ts';
+import type { Session } from '../../lib/users/session-item.ts';
+import type { User } from '../../lib/users/user.ts';
+import { deployedRow, routes } from '../../routes.ts';
 import { admitted } from '../support/doubles/rule-arguments.ts';
 import { NOW } from './determinism.ts';
 import type { Request } from './worlds.ts';
@@ -50,6 +52,12 @@ export const recoveryCode = (recoveryNonce: string, number: number): string =>
 /** The present code of the factor of a user. */
 export const presentCode = (userId: number, nonce: string): string =>
   codeOf(totp(userId, nonce), stepAt(NOW));
+
+/** A token that says what its session depends on. */
+export const sessionToken = async (
+  { passwordChanges, sessionEndings }: User,
+  { jti }: Session,
+): Promise<string> => JSON.stringify({ jti, passwordChanges, sessionEndings });
 
 /** A throttle that admits every attempt and counts none. */
 export const throttleOf = (table: Table): LoginThrottle => ({
@@ -116,8 +124,9 @@ export function publicRequest(
 function rowOf(handler: string) {
   const row = routes.find((each) => each.handler === handler);
   if (!row) throw new Error(`No row has the handler ${handler}`);
-  const { put, update, updateUser, updateSession, delete: deleted } = row.permissions;
-  const { updateOutsideTransaction } = row.permissions;
+  const { permissions } = deployedRow(row, true);
+  const { put, update, updateUser, updateSession, delete: deleted } = permissions;
+  const { updateOutsideTransaction } = permissions;
   const users = updateUser && [PARTITION.user];
   const sessions = updateSession && [PARTITION.session];
   const writes = [put, update, users, sessions, deleted, updateOutsideTransaction].flatMap(

@@ -11,6 +11,8 @@ const SHARES: readonly Share[] = [
   { group: 'pairsAboutTokens', faults: 0, every: 5 },
   { group: 'pairsAboutIntegrations', faults: 0, every: 7 },
   { group: 'pairsAboutPlans', faults: 0, every: 9 },
+  { group: 'pairsAboutIdentities', faults: 0, every: 17 },
+  { group: 'pairsOfLinkedAdministrators', faults: 0, every: 7 },
   { group: 'recreations', faults: 0, every: 3 },
   { group: 'triplesOfAdministrators', faults: 0, every: 17 },
   { group: 'triplesAboutUsers', faults: 0, every: 499 },

@@ -38,6 +38,7 @@ import {
   publicRequest,
   requestBy,
   SOURCE,
+  sessionToken,
   throttleOf,
 } from './doubles.ts';
 import {
@@ -316,8 +317,7 @@ export const ownAccount = {
           ...services(table),
           requirement: undefined,
           emergencyAccount: undefined,
-          issueToken: async ({ passwordChanges, sessionEndings }, { jti }) =>
-            JSON.stringify({ jti, passwordChanges, sessionEndings }),
+          issueToken: sessionToken,
         },
         SOURCE,
         { username: user.login, password: user.login, code, rememberMe: false },

@@ -34,7 +34,7 @@ const ENVIRONMENTS = [
 ];
 
 /** One row for each function: the rows of the console share one. */
-const routeRows = [...routes, ...consoleRoutes.slice(0, 1)].map((row) => deployedRow(row, true));
+const routeRows = [...routes, ...consoleRoutes.slice(0, 1)].map((row) => deployedRow(row, { issuers: true, moduleIssuers: true }));
 
 const API = 'AWS::ApiGatewayV2::Api';
 const arnOf = (logicalId: string) => ({ 'Fn::GetAtt': [logicalId, 'Arn'] });
