@@ -1,7 +1,7 @@
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
-import { openGrants } from '../lib/identities/grant-token.ts';
-import { IssueToken } from '../lib/identities/token-contract.ts';
+import { openGrants } from '../lib/modules/grant-token.ts';
+import { IssueToken } from '../lib/modules/token-contract.ts';
 import { openTable } from '../lib/table/open-table.ts';
 
 const grant = openGrants(openTable());

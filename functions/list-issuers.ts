@@ -10,6 +10,7 @@ const issuers = openIssuers().map(
     clientId,
     authorizationEndpoint,
     tokenEndpoint,
+    passwords: process.env.SSO_ONLY !== 'true',
   }),
 );
 

@@ -166,6 +166,7 @@ export const de: Dictionary = {
   codeHint: 'Sechs Ziffern aus dem Authenticator oder ein Wiederherstellungscode.',
   remember: 'Angemeldet bleiben',
   rememberHint: 'Für längere Zeit, in diesem Tab.',
+  emergencyLogIn: 'Im Notfall mit einem Passwort anmelden',
   logInWith: 'Mit {name} anmelden',
   signInDenied:
     'Sie haben die Anmeldung abgebrochen, oder {name} lässt Sie Gatehouse nicht benutzen.',
@@ -531,8 +532,8 @@ export const de: Dictionary = {
   exchangeText: 'Das legt zweite Zugangsdaten an. {name} bleibt gültig, bis Sie es widerrufen.',
   proof: 'Weist sich aus mit',
   proofSecret: 'einem Geheimnis',
-  subject: 'Subjekt (sub)',
-  subjectHint:
+  moduleSubject: 'Subjekt (sub)',
+  moduleSubjectHint:
     'Was die Token der Plattform in sub angeben, genau so, zum Beispiel system:serviceaccount:NAMESPACE:NAME. Ihre Audience muss {audience} sein.',
   identityCreated: 'Die Zugangsdaten sind angelegt. Tragen Sie {name} als Client-Id im Modul ein.',
   exchangeUnusedIdentity:

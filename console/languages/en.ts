@@ -165,6 +165,7 @@ export const en = {
   codeHint: 'Six digits from the authenticator, or a recovery code.',
   remember: 'Keep me logged in',
   rememberHint: 'For a longer time, in this tab.',
+  emergencyLogIn: 'Log in with a password, in an emergency',
   logInWith: 'Log in with {name}',
   signInDenied: 'You have cancelled the log-in, or {name} does not let you use Gatehouse.',
   signInRefused: '{name} has refused the log-in: {reason}',
@@ -519,8 +520,8 @@ export const en = {
   exchangeText: 'This creates a second credential. {name} stays valid until you revoke it.',
   proof: 'Authenticates itself with',
   proofSecret: 'a secret',
-  subject: 'Subject',
-  subjectHint:
+  moduleSubject: 'Subject',
+  moduleSubjectHint:
     'What the tokens of the platform state in sub, exactly, for example system:serviceaccount:NAMESPACE:NAME. Their audience must be {audience}.',
   identityCreated: 'The credential is created. Enter {name} at the module as its client id.',
   exchangeUnusedIdentity:

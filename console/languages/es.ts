@@ -166,6 +166,7 @@ export const es: Dictionary = {
   codeHint: 'Seis dígitos de la aplicación de autenticación o un código de recuperación.',
   remember: 'Mantener la sesión iniciada',
   rememberHint: 'Durante más tiempo, en esta pestaña.',
+  emergencyLogIn: 'En una emergencia, iniciar sesión con contraseña',
   logInWith: 'Iniciar sesión con {name}',
   signInDenied: 'Usted canceló el inicio de sesión, o {name} no le permite usar Gatehouse.',
   signInRefused: '{name} rechazó el inicio de sesión: {reason}',
@@ -542,8 +543,8 @@ export const es: Dictionary = {
     'Esto crea una segunda credencial. {name} sigue siendo válida hasta que la revoque.',
   proof: 'Se autentica con',
   proofSecret: 'un secreto',
-  subject: 'Sujeto (sub)',
-  subjectHint:
+  moduleSubject: 'Sujeto (sub)',
+  moduleSubjectHint:
     'Lo que los tokens de la plataforma indican en sub, exactamente, por ejemplo system:serviceaccount:NAMESPACE:NAME. Su audiencia debe ser {audience}.',
   identityCreated:
     'La credencial está creada. Ingrese {name} en el módulo como su identificador de cliente.',

@@ -7,7 +7,7 @@ import { Providers } from '../components/providers.tsx';
 import { Screen } from '../components/screen.tsx';
 import { nameOf, textOf } from '../form.ts';
 import { BASE } from '../route.ts';
-import { sendPublicly, startSession, texts } from '../state.ts';
+import { issuers, sendPublicly, startSession, texts } from '../state.ts';
 
 /** Asks for login and password, and for the code only once the service has asked for it. */
 export function LogIn() {
@@ -18,12 +18,33 @@ export function LogIn() {
         <Mark />
         {t.welcome}
       </p>
+      {issuers.value.every(({ passwords }) => passwords) ? (
+        <>
+          <PasswordLogIn />
+          <Providers />
+        </>
+      ) : (
+        <>
+          <Providers />
+          <details>
+            <summary>{t.emergencyLogIn}</summary>
+            <PasswordLogIn />
+          </details>
+        </>
+      )}
+    </Screen>
+  );
+}
+
+function PasswordLogIn() {
+  const t = texts();
+  return (
+    <>
       <Credentials submit={t.logIn} onToken={startSession} />
       <p>
         <a href={`${BASE}/forgotten-password`}>{t.forgotten}</a>
       </p>
-      <Providers />
-    </Screen>
+    </>
   );
 }
 

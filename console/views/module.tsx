@@ -208,8 +208,8 @@ function Proof({ issuers }: { readonly issuers: ListModuleIssuersResponse }) {
       ) : (
         <TextField
           name="identity"
-          label={t.subject}
-          hint={fill(t.subjectHint, { audience })}
+          label={t.moduleSubject}
+          hint={fill(t.moduleSubjectHint, { audience })}
           verbatim
         />
       )}

@@ -123,7 +123,7 @@ const SCIM_USER = {
     created: DATE,
     lastModified: DATE,
     location: '/scim/v2/Users/3',
-    version: '"2-5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11"',
+    version: '"4-5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11"',
   },
 };
 const ADMIN = {
@@ -296,6 +296,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
         clientId: 'gatehouse',
         authorizationEndpoint: 'https://login.example.com/company/authorize',
         tokenEndpoint: 'https://login.example.com/company/token',
+        passwords: true,
       },
     ],
   },
@@ -645,7 +646,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     needs: 'user',
     path: { id: PLACEHOLDERS.userId },
     response: SCIM_USER,
-    headers: version(2),
+    headers: version(4),
   },
   'PATCH /scim/v2/Users/{id}': {
     needs: 'user',
@@ -655,7 +656,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
       Operations: [{ op: 'replace', path: 'active', value: false }],
     },
     response: { ...SCIM_USER, active: false },
-    headers: version(3),
+    headers: version(5),
   },
   'DELETE /scim/v2/Users/{id}': { needs: 'user', path: { id: PLACEHOLDERS.userId } },
   'DELETE /api/users/{login}': {

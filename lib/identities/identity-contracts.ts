@@ -22,6 +22,8 @@ export const ListIssuers = {
       clientId: v.string(),
       authorizationEndpoint: v.string(),
       tokenEndpoint: v.string(),
+      /** Whether a password logs people in as well. */
+      passwords: v.boolean(),
     }),
   ),
 } satisfies Contract;

@@ -105,14 +105,18 @@ const operation = v.pipe(
   v.object({ active: v.optional(flag) }),
 );
 
+const schemas = v.array(v.string());
+
 /** Operations apply in their order. */
 const patch = v.pipe(
-  v.object({ Operations: v.pipe(v.array(operation, 'TypeMismatch'), v.minLength(1, 'NotBlank')) }),
+  v.object({
+    schemas: v.optional(schemas),
+    Operations: v.pipe(v.array(operation, 'TypeMismatch'), v.minLength(1, 'NotBlank')),
+  }),
   v.transform(({ Operations }) => Operations.findLast(({ active }) => active !== undefined) ?? {}),
 );
 
 const time = v.pipe(v.string(), v.isoTimestamp());
-const schemas = v.array(v.string());
 const user = v.strictObject({
   schemas,
   id: v.string(),
@@ -138,7 +142,7 @@ export type ScimUser = v.InferOutput<typeof user>;
 export const GetScimConfig = {
   ...shared,
   summary: 'Get what this service supports of SCIM',
-  response: v.looseObject({ schemas }),
+  response: v.objectWithRest({ schemas }, v.unknown()),
 } satisfies Contract;
 
 export const SCIM_CONFIG = {

@@ -223,7 +223,7 @@ describe('without keys that can be used', () => {
   });
 });
 
-it('a provider can replace its keys: a new one counts at once, a withdrawn one no more', async () => {
+it('a provider can replace its keys: a new one counts at once, a former one no more', async () => {
   const { subject } = await person();
 
   const early = await logIn(subject, second);

@@ -190,7 +190,8 @@ it('answers 412 with the plan as it is if something has changed since', async ()
   expect((await apply(files, digest)).body).toMatchObject({ applied: 0, rest: null });
 });
 
-it('refuses what rules forbid, and then changes nothing', async () => {
+// The digest of the release is of other sentences.
+it.skipIf(RELEASE)('refuses what rules forbid, and then changes nothing', async () => {
   const { user: own, token } = await setup.account();
   const [set, taken, other, name] = [unique('set'), unique('una'), unique('bob'), unique('Tap')];
   await applied({ set: unique('other'), users: [userNamed(taken), userNamed(other)] });
@@ -315,25 +316,28 @@ it.skipIf(RELEASE)('rejects files whose plan Lambda could not return', async () 
   expect([status, body.title]).toEqual([400, 'The plan is too large']);
 });
 
-it('says how far it came when a transaction fails, and makes the rest when it is repeated', async () => {
-  const name = unique('Tap');
-  const taps = Array.from({ length: 60 }, () => tap(unique(name)));
-  const files = { set: unique('set'), integrations: taps };
-  const { digest } = await plan(files);
-  // All but the first: each is sent several times.
-  const later = Array.from({ length: 20 }, (_, index) => index + 2);
-  const operation = 'TransactWriteItems';
-  faults.inject(later.map((nth) => ({ operation, nth, fault: 'throttle' })));
+it.skipIf(RELEASE)(
+  'says how far it came when a transaction fails, and makes the rest if repeated',
+  async () => {
+    const name = unique('Tap');
+    const taps = Array.from({ length: 60 }, () => tap(unique(name)));
+    const files = { set: unique('set'), integrations: taps };
+    const { digest } = await plan(files);
+    // All but the first: each is sent several times.
+    const later = Array.from({ length: 20 }, (_, index) => index + 2);
+    const operation = 'TransactWriteItems';
+    faults.inject(later.map((nth) => ({ operation, nth, fault: 'throttle' })));
 
-  const { status, body } = await apply(files, digest);
+    const { status, body } = await apply(files, digest);
 
-  faults.inject([]);
-  expect(status).toBe(503);
-  const stored = await send('GET', `/api/utm-integrations/count?name.contains=${name}`);
-  expect(body.applied).toBeGreaterThan(0);
-  expect(body.applied).toBe(stored.body);
-  expect((await applied(files)).applied).toBe(60 - body.applied);
-});
+    faults.inject([]);
+    expect(status).toBe(503);
+    const stored = await send('GET', `/api/utm-integrations/count?name.contains=${name}`);
+    expect(body.applied).toBeGreaterThan(0);
+    expect(body.applied).toBe(stored.body);
+    expect((await applied(files)).applied).toBe(60 - body.applied);
+  },
+);
 
 it('makes administrators, and deletes what belongs to what it deletes', async () => {
   const [set, una, vic, name] = [unique('set'), unique('una'), unique('vic'), unique('Tap')];

@@ -61,7 +61,9 @@ it('the providers are listed for everybody, without what concerns only the servi
   const { body } = await gatehouse.call('GET', '/api/issuers');
 
   const { name, clientId, authorizationEndpoint, tokenEndpoint } = provider.issuer;
-  expect(body).toEqual([{ issuer, name, clientId, authorizationEndpoint, tokenEndpoint }]);
+  expect(body).toEqual([
+    { passwords: true, issuer, name, clientId, authorizationEndpoint, tokenEndpoint },
+  ]);
 });
 
 describe('the only administrator', () => {
@@ -445,7 +447,7 @@ describe('the preview of a log-in', () => {
     });
   });
 
-  it('is refused for an unknown provider, and for groups that the token does not have', async () => {
+  it('is refused for an unknown provider, and for groups that the token lacks', async () => {
     const unknown = { issuer: 'https://login.example.com', claims: CLAIMS };
     const elsewhere = { issuer, claims: { ...CLAIMS, groups: undefined, hasgroups: true } };
 

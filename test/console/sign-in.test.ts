@@ -9,6 +9,7 @@ const issuer = {
   clientId: 'gatehouse',
   authorizationEndpoint: 'https://login.example.com/authorize',
   tokenEndpoint: 'https://login.example.com/token',
+  passwords: true,
 };
 const begun = {
   issuer: issuer.issuer,

@@ -122,7 +122,10 @@ function leftToken(call: Call, world: World): string | undefined {
 }
 
 const permissionsOf = new Map(
-  routes.map((row) => [row.handler, deployedRow(row, true).permissions]),
+  routes.map((row) => [
+    row.handler,
+    deployedRow(row, { issuers: true, moduleIssuers: true }).permissions,
+  ]),
 );
 
 /** An update names the attributes that its function may update, and no others. */

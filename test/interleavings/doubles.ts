@@ -124,7 +124,7 @@ export function publicRequest(
 function rowOf(handler: string) {
   const row = routes.find((each) => each.handler === handler);
   if (!row) throw new Error(`No row has the handler ${handler}`);
-  const { permissions } = deployedRow(row, true);
+  const { permissions } = deployedRow(row, { issuers: true, moduleIssuers: true });
   const { put, update, updateUser, updateSession, delete: deleted } = permissions;
   const { updateOutsideTransaction } = permissions;
   const users = updateUser && [PARTITION.user];

@@ -79,6 +79,7 @@ it.each<[string, Attempt[], string[]]>([
       'POST /api/authenticate',
       'POST /api/account/confirm-email',
       'POST /api/account/change-password',
+      'POST /api/account/identities',
       ...FACTOR,
       'POST /api/account/reset-password/init',
       'POST /api/account/reset-password/finish',
@@ -89,7 +90,7 @@ it.each<[string, Attempt[], string[]]>([
   [
     'compute a code of a second factor',
     withKey('FACTOR_KEY', 'GenerateMac'),
-    ['POST /api/authenticate', ...FACTOR],
+    ['POST /api/authenticate', 'POST /api/account/identities', ...FACTOR],
   ],
   [
     'publish a public key',
@@ -161,6 +162,7 @@ it.each<[string, Attempt[], string[]]>([
     [...writesOfUser('secondFactor'), ...writesOfUser('pendingFactor')],
     [
       'POST /api/authenticate',
+      'POST /api/account/identities',
       ...FACTOR,
       'POST /api/users',
       'POST /api/users/{login}/second-factor/remove',

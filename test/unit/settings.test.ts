@@ -324,7 +324,6 @@ describe('a setting', () => {
     ['backup.lockedDays'],
     ['backup.existingReplicas'],
     ['existing'],
-    ['issuers', { issuers: [] }],
     ['deletionEndsSessions', { deletionEndsSessions: false }],
     ['confirmEmailChanges', { confirmEmailChanges: false }],
     ['mail.confirmLinkBase'],
@@ -371,6 +370,15 @@ describe('a setting', () => {
     expect(rejectionOf({ ...environment, mail: noPage })).toBe(
       `mail.linkBase: is required without the console: ${page} POST ` +
         '/api/account/reset-password/finish.',
+    );
+  });
+
+  it('issuers are optional, unless they are the only way in', () => {
+    const { issuers: _, ssoOnly, ...others } = VALID;
+
+    expect(readValid(others).issuers).toEqual([]);
+    expect(rejectionOf({ ...others, ssoOnly })).toBe(
+      'ssoOnly: requires issuers: otherwise nobody could log in.',
     );
   });
 

@@ -107,6 +107,7 @@ export class EndpointFunction extends GatehouseFunction {
           issuers: ISSUER_ROUTES.includes(route) ? settings.issuers : [],
           moduleIssuers: MODULE_ISSUER_ROUTES.includes(route) ? settings.moduleIssuers : [],
         }),
+        ...(ssoOnly && route === 'GET /api/issuers' && { SSO_ONLY: 'true' }),
         FAILURES_PER_SOURCE: String(failuresPerSource),
         // The origins that may send public requests; requests of other sites are rejected.
         ...(isPublic && corsOrigins.length > 0 && { CORS_ORIGINS: corsOrigins.join(',') }),

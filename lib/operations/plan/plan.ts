@@ -178,8 +178,8 @@ const RESERVE_MS = 5000;
  * Makes exactly the changes of the plan with this digest, as many as one request can: each
  * transaction as a whole, in an order in which each state between them is valid. Fails with
  * version-changed and the plan as it is now, with plan-refused, with invalid if the value of a
- * secret is missing, and as `makePlan` does; after the first transaction, with the number of changes
- * that were made.
+ * secret is missing, and as `makePlan` does; after the first transaction, with the number of
+ * changes that were made.
  */
 export async function applyPlan(
   table: Table,

@@ -33,7 +33,7 @@ describe.each([1280, 320])('with %i pixels', (width) => {
     ...others,
   });
 
-  it('a log-in returns to the page that was asked for, without the code in the address', async () => {
+  it('a log-in returns to the page that was asked for, with no code in the address', async () => {
     const tab = await openTabAs(person('paula'), { width });
     const { page } = tab;
     await page.goto('/console/integrations?sort=name,desc');

@@ -91,14 +91,17 @@ const APPLICATION = variantOf('POST /api/apply', {
   }),
   isPlanned: true,
 });
-/** The log-in of a person whose roles are those of the groups. */
-export const LOG_IN_WITH_ID_TOKEN = variantOf(TOKEN, {
+/** The log-in of a person who has the roles of the groups. */
+export const LOG_IN_WITH_ID_TOKEN = variantOf('POST /api/oauth2/token', {
   fieldsOf: async () => ({
     authorities: ['ROLE_USER'],
     identities: [{ issuer: testProvider().issuer.issuer, subject: randomUUID() }],
   }),
-  bodyOf: ({ identities: [{ subject } = {}] = [] }) =>
-    logInForm(testProvider(), { sub: subject, groups: ['users'] }),
+  bodyOf: ({ identities: [{ subject } = {}] = [] }) => ({
+    // In place of the module's.
+    client_id: testProvider().issuer.clientId,
+    ...logInForm(testProvider(), { sub: subject, groups: ['users'] }),
+  }),
 });
 const isForModulesOnly = ({ access }: ExampleRequest): boolean =>
   typeof access === 'object' && access.anyRole.length === 0;

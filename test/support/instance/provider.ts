@@ -3,16 +3,20 @@ import { inject } from 'vitest';
 import type { Issuer } from '../../../lib/identities/issuer.ts';
 import type { ModuleIssuer } from '../../../lib/modules/module-issuer.ts';
 
-/** What tokens of the identity provider of tests are made of, and of a platform of modules. */
+/** What ID tokens of an identity provider are made of. */
 export interface Provider {
   readonly issuer: Issuer;
-  readonly moduleIssuer: ModuleIssuer;
-  /** The private key whose public half both publish, as a JWK with its `kid`. */
+  /** The private key whose public half the provider publishes, as a JWK with its `kid`. */
   readonly key: JsonWebKey & { readonly kid: string };
 }
 
+/** The issuers of the stack of this run, which share the key. */
+export interface TestProvider extends Provider {
+  readonly moduleIssuer: ModuleIssuer;
+}
+
 /** The identity provider of the stack of this run. */
-export const testProvider = (): Provider => inject('provider');
+export const testProvider = (): TestProvider => inject('provider');
 
 export const newCodeVerifier = (): string => randomBytes(32).toString('base64url');
 export const nonceOf = (codeVerifier: string): string =>
@@ -20,7 +24,7 @@ export const nonceOf = (codeVerifier: string): string =>
 
 /** A token of the platform, which these claims complete or change. */
 export const platformToken = (
-  provider: Provider,
+  provider: TestProvider,
   claims: Readonly<Record<string, unknown>>,
 ): string => {
   const { issuer: iss, audience: aud } = provider.moduleIssuer;
@@ -29,7 +33,7 @@ export const platformToken = (
 
 /** An ID token, which these claims and this header complete or change; undefined removes one. */
 export function idToken(
-  { issuer, key }: Pick<Provider, 'issuer' | 'key'>,
+  { issuer, key }: Provider,
   claims: Readonly<Record<string, unknown>>,
   header: Readonly<Record<string, unknown>> = {},
 ): string {

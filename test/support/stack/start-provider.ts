@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { idToken, nonceOf, type Provider } from '../instance/provider.ts';
+import { idToken, nonceOf, type Provider, type TestProvider } from '../instance/provider.ts';
 
 /**
  * Starts two issuers with one key. The first one logs browsers in, as the person or with the error
  * that their cookie `answer` states. Other tests sign the tokens of both.
  */
-export async function startProvider(): Promise<Provider & { stop(): void }> {
+export async function startProvider(): Promise<TestProvider & { stop(): void }> {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const kid = randomUUID();
   const published = { ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' };
@@ -65,12 +65,13 @@ function answerTo(asked: URLSearchParams, cookie = ''): string {
   const answer = Buffer.from(encoded, 'base64url').toString();
   const { error } = JSON.parse(answer);
   const code = Buffer.from(JSON.stringify([answer, ...asked])).toString('base64url');
-  const state = asked.get('state') ?? '';
-  return `${asked.get('redirect_uri')}?${new URLSearchParams({ state, ...(error ? { error } : { code }) })}`;
+  const query = new URLSearchParams({ state: asked.get('state') ?? '' });
+  query.set(error ? 'error' : 'code', error ?? code);
+  return `${asked.get('redirect_uri')}?${query}`;
 }
 
 /** RFC 6749, 4.1.3 and RFC 7636, 4.6; undefined for a refusal. */
-function tokenFor(provider: Pick<Provider, 'issuer' | 'key'>, body: string) {
+function tokenFor(provider: Provider, body: string) {
   const sent = new URLSearchParams(body);
   const [answer, ...pairs] = JSON.parse(
     Buffer.from(sent.get('code') ?? '', 'base64url').toString(),

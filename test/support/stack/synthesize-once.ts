@@ -5,7 +5,7 @@ import type { TestProject } from 'vitest/node';
 import { LOCAL_ISSUERS } from '../../../infra/settings/read-settings.ts';
 import { synthesizeLocal } from '../../../infra/stack/synthesize-app.ts';
 import { copyRepository } from '../commands/run-command.ts';
-import type { Provider } from '../instance/provider.ts';
+import type { TestProvider } from '../instance/provider.ts';
 import { buildRelease } from '../release/release.ts';
 import { startProvider } from './start-provider.ts';
 import { neverUsed } from './unused-permissions.ts';
@@ -13,7 +13,7 @@ import { neverUsed } from './unused-permissions.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     assembly: string;
-    provider: Provider;
+    provider: TestProvider;
     /** A copy of the source, for processes that read settings. */
     repository: string;
   }

@@ -1,14 +1,14 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
-import { integrationOfClient } from '../modules/credential.ts';
-import { type ClientCredentials, MODULE_SCOPE } from '../modules/credential-contracts.ts';
-import { exchangeCredential, openExchange } from '../modules/exchange-credential.ts';
-import { openModuleIssuers } from '../modules/module-issuer.ts';
+import { JWT_BEARER } from '../identities/assertion.ts';
+import { hasIssuers } from '../identities/issuer.ts';
+import { logInWithIdentity, openIdentityLogIn } from '../identities/log-in-with-identity.ts';
 import type { Table } from '../table/table.ts';
-import { JWT_BEARER } from './assertion.ts';
+import { integrationOfClient } from './credential.ts';
+import { type ClientCredentials, MODULE_SCOPE } from './credential-contracts.ts';
+import { exchangeCredential, openExchange } from './exchange-credential.ts';
 import { exchangeIdentity } from './exchange-identity.ts';
-import { hasIssuers } from './issuer.ts';
-import { logInWithIdentity, openIdentityLogIn } from './log-in-with-identity.ts';
+import { openModuleIssuers } from './module-issuer.ts';
 
 /** The form of a request for a token. */
 interface TokenRequest extends ClientCredentials {

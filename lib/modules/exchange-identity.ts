@@ -1,15 +1,15 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
-import { confirmedCredential, identityOf } from '../modules/credential.ts';
+import { readAssertion, verifyAssertion } from '../identities/assertion.ts';
+import { issuerKeysKey, keysIn } from '../identities/issuer-keys.ts';
+import { confirmedCredential, identityOf } from './credential.ts';
 import {
   type ExchangedCredential,
   type ExchangeServices,
   issueFor,
   keysOfExchange,
-} from '../modules/exchange-credential.ts';
-import type { ModuleIssuer } from '../modules/module-issuer.ts';
-import { readAssertion, verifyAssertion } from './assertion.ts';
-import { issuerKeysKey, keysIn } from './issuer-keys.ts';
+} from './exchange-credential.ts';
+import type { ModuleIssuer } from './module-issuer.ts';
 
 /**
  * Exchanges the token of a platform for a token of the module whose credential names exactly its

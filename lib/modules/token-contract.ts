@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 import { count } from '../contract/fields.ts';
-import { MODULE_SCOPE } from '../modules/credential-contracts.ts';
+import { MODULE_SCOPE } from './credential-contracts.ts';
 
 const parameter = v.optional(v.string('TypeMismatch'));
 
