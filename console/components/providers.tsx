@@ -4,13 +4,18 @@ import { fill } from '../text.ts';
 const here = (): string => location.pathname + location.search + location.hash;
 
 /** Ways to log in without the password, which lead back to the present address. */
-export function Providers() {
+export function Providers({ areOnlyWay = false }: { readonly areOnlyWay?: boolean }) {
   const t = texts();
   if (issuers.value.length === 0) return null;
   return (
     <div class="providers">
       {issuers.value.map((issuer) => (
-        <button key={issuer.issuer} type="button" onClick={() => void beginSignIn(issuer, here())}>
+        <button
+          key={issuer.issuer}
+          type="button"
+          class={areOnlyWay ? 'primary' : undefined}
+          onClick={() => void beginSignIn(issuer, here())}
+        >
           {fill(t.logInWith, { name: issuer.name })}
         </button>
       ))}

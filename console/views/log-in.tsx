@@ -25,8 +25,8 @@ export function LogIn() {
         </>
       ) : (
         <>
-          <Providers />
-          <details>
+          <Providers areOnlyWay />
+          <details class="emergency">
             <summary>{t.emergencyLogIn}</summary>
             <PasswordLogIn />
           </details>
