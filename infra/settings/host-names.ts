@@ -58,7 +58,8 @@ export const hostNameSettings = {
     setting(
       'The origins whose pages may call the API. If the list is empty, browsers block all ' +
         'cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains ' +
-        'how to add one. With `edge.hostName` and `issuers`, they may have 2,500 bytes.',
+        'how to add one. With `edge.hostName`, `issuers` and `moduleIssuers`, they may have ' +
+        '2,500 bytes.',
       v.array(
         v.pipe(
           v.string(),

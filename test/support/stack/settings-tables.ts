@@ -43,11 +43,14 @@ function rowsOf(path: string, declared: Schema): Row[] {
   };
   return [
     row,
-    ...Object.entries(schema.entries ?? {}).flatMap(([name, part]) =>
-      rowsOf(`${path}.${name}`, part),
-    ),
+    ...partsOf(`${path}.`, schema.entries),
+    // Parts without a meaning of their own are explained by what contains them.
+    ...partsOf(`${path}[].`, schema.item?.entries).filter(({ meaning }) => meaning !== ''),
   ];
 }
+
+const partsOf = (prefix: string, entries: Schema['entries'] = {}): Row[] =>
+  Object.entries(entries).flatMap(([name, part]) => rowsOf(prefix + name, part));
 
 function defaultOf({ default: value }: Schema, { entries }: Schema): string {
   if (value === undefined) return 'not set';
@@ -55,7 +58,7 @@ function defaultOf({ default: value }: Schema, { entries }: Schema): string {
   return isShort ? code(value) : 'the defaults below';
 }
 
-const RULES: Record<string, (requirement: unknown) => string> = {
+const RULES: Record<string, (requirement: unknown, unit: string) => string> = {
   boolean: () => '`true` or `false`',
   email: () => 'an e-mail address',
   excludes: (text) => `must not contain \`${text}\``,
@@ -63,26 +66,29 @@ const RULES: Record<string, (requirement: unknown) => string> = {
   integer: () => 'a whole number',
   iso_date: () => 'a date such as `2027-01-15`',
   max_value: (value) => `at most ${value}`,
-  max_length: (length) => `at most ${length} entries`,
-  min_length: (length) => `at least ${length} entry`,
+  max_length: (length, unit) => `at most ${length} ${unit === 'entry' ? 'entries' : `${unit}s`}`,
+  min_length: (length, unit) => `at least ${length} ${unit}`,
   min_value: (value) => `at least ${value}`,
   url: () => 'a URL',
 };
 
 function allowedOf(schema: Schema): string {
-  const rules = stepsOf(schema).map(ruleOf);
+  const [first] = stepsOf(schema);
+  const unit = first?.type === 'string' ? 'character' : 'entry';
+  const rules = stepsOf(schema).map((step) => ruleOf(step, unit));
   const values = schema.options?.map(code).join(', ');
-  const list = schema.item && `a list; each entry ${allowedOf(schema.item)}`;
+  const entry = schema.item && allowedOf(schema.item);
+  const list = schema.item && (entry ? `a list; each entry ${entry}` : 'a list');
   return [values, list, ...rules].filter((rule) => rule !== undefined).join('; ');
 }
 
-function ruleOf({ kind, type, message, requirement }: Schema): string | undefined {
+function ruleOf({ kind, type, message, requirement }: Schema, unit: string): string | undefined {
   if (typeof message === 'string') return message;
   // A message that names the wrong value describes no rule in general.
   if (typeof message === 'function') return undefined;
   if ((kind as string) === 'validation' && !RULES[type])
     throw new Error(`RULES does not describe ${type}`);
-  return RULES[type]?.(requirement);
+  return RULES[type]?.(requirement, unit);
 }
 
 /** The steps of a pipe, including the steps of the pipe that it starts with. */
