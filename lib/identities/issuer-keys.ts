@@ -35,7 +35,7 @@ export const issuerKeysItem: ItemDeclaration = {
 const KEYS_AGE_MS_MAX = 24 * 60 * 60_000;
 /** Keys that stay are stored again after this time, so that their age is known. */
 const STORED_AGE_MS_MAX = 10 * 60_000;
-/** After it, each fetch that fails raises an alarm. */
+/** After it, each fetch that fails is a failed invocation. */
 const SILENT_AGE_MS_MAX = 60 * 60_000;
 
 const TIMEOUT_MS = 5000;
