@@ -37,6 +37,7 @@ interface Parts {
   readonly mail: Mail;
   readonly auditLog: AuditLog;
   readonly verification: DailyVerification | undefined;
+  readonly issuerKeys: IssuerKeys | undefined;
   readonly backup: Backup | undefined;
 }
 
@@ -76,12 +77,25 @@ export class GatehouseStack extends EnvironmentStack {
     const verification = settings.dailyVerification
       ? new DailyVerification(this, 'DailyVerification', table, deployment)
       : undefined;
-    if (settings.issuers.length + settings.moduleIssuers.length > 0)
-      new IssuerKeys(this, 'IssuerKeys', table, deployment);
+    const issuerKeys =
+      settings.issuers.length + settings.moduleIssuers.length > 0
+        ? new IssuerKeys(this, 'IssuerKeys', table, deployment)
+        : undefined;
     const backup = settings.backup
       ? new Backup(this, 'Backup', { ...deployment, backup: settings.backup, table, keys })
       : undefined;
-    const parts = { httpApi, table, keys, log, functions, mail, auditLog, verification, backup };
+    const parts = {
+      httpApi,
+      table,
+      keys,
+      log,
+      functions,
+      mail,
+      auditLog,
+      verification,
+      issuerKeys,
+      backup,
+    };
     this.watch(deployment, parts);
 
     new CfnOutput(this, 'Url', { value: httpApi.url });
@@ -92,6 +106,7 @@ export class GatehouseStack extends EnvironmentStack {
   private watch(deployment: Deployment, parts: Parts): void {
     const { settings } = deployment;
     const { httpApi, table, keys, log, functions, mail, auditLog, verification, backup } = parts;
+    const { issuerKeys } = parts;
     const metrics = metricsOf({
       ...deployment,
       apiId: httpApi.id,
@@ -114,6 +129,7 @@ export class GatehouseStack extends EnvironmentStack {
       mail: mail.sender.logGroup.logGroupName,
       audit: auditLog.writer.logGroup.logGroupName,
       verification: verification?.verifier.logGroup.logGroupName,
+      issuerKeys: issuerKeys?.fetcher.logGroup.logGroupName,
       hasEdge: settings.edge !== undefined,
       hasEmergencyAccount: settings.ssoOnly !== undefined,
     });

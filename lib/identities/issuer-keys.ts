@@ -38,6 +38,8 @@ const STORED_AGE_MS_MAX = 10 * 60_000;
 /** After it, each fetch that fails is a failed invocation. */
 const SILENT_AGE_MS_MAX = 60 * 60_000;
 
+const MISSING_KEYS = { field: 'missingKeys', unit: 'Count', dimensions: [[]] } as const;
+
 const TIMEOUT_MS = 5000;
 const BYTES_MAX = 64 * 1024;
 const KEYS_MAX = 40;
@@ -132,8 +134,15 @@ async function refresh(table: Table, { issuer, keys: url }: KeySource): Promise<
   try {
     keys = await fetchKeys(url);
   } catch (error) {
-    logError('keysNotFetched', error, { issuer });
-    if (age > SILENT_AGE_MS_MAX) throw error;
+    const isAlarming = age > SILENT_AGE_MS_MAX;
+    const metrics = isAlarming ? [MISSING_KEYS] : [];
+    logError(
+      'keysNotFetched',
+      error,
+      { issuer, ...(isAlarming && { missingKeys: 1 }) },
+      ...metrics,
+    );
+    if (isAlarming) throw error;
     return;
   }
   // Not by their JSON: the table does not keep the order of members.

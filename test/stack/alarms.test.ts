@@ -12,8 +12,8 @@ import {
 } from '../support/stack/stack.ts';
 
 const { domain, edge, backup } = OTHER_SETTINGS;
-const { ssoOnly } = OTHER_SETTINGS;
-const prod = templateOf('prod', { domain, edge, backup, ssoOnly, auditLogDays: 150 });
+const { ssoOnly, issuers } = OTHER_SETTINGS;
+const prod = templateOf('prod', { domain, edge, backup, issuers, ssoOnly, auditLogDays: 150 });
 const RUNBOOK = readFileSync(join(import.meta.dirname, '../../docs/runbook.md'), 'utf8');
 /** They are about what no log of the stack has. */
 const WITHOUT_QUERY = [

@@ -16,6 +16,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { CANARY_ALARMS } from '../../settings/environment.ts';
 import { sharedExecutions } from '../../settings/limits.ts';
+import type { Settings } from '../../settings/settings.ts';
 import { serviceOfAccount } from './environment-stack.ts';
 import type { Metrics } from './metrics.ts';
 import { type Watched, watchedEvents } from './watched-and-forwarded-events.ts';
@@ -191,12 +192,7 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
       metric: metrics.rejections('bad-credentials').with({ period: Duration.minutes(15) }),
       threshold: MANY_WRONG_PASSWORDS,
     },
-    ...(settings.ssoOnly && {
-      'emergency-account': {
-        meaning: 'The emergency account was armed, or somebody has logged in to it.',
-        metric: metrics.emergencies.with(everyMinute),
-      },
-    }),
+    ...accessConditions(settings, metrics),
     ...(settings.edge && {
       // Does not roll back: anybody who reaches the API directly could raise it.
       'not-from-edge': {
@@ -208,6 +204,22 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
     ...(settings.dailyVerification && verificationConditions(metrics)),
   };
 }
+
+/** About the ways in besides passwords. */
+const accessConditions = (settings: Settings, metrics: Metrics): Record<string, Condition> => ({
+  ...(settings.issuers.length + settings.moduleIssuers.length > 0 && {
+    'issuer-keys': {
+      meaning: 'The keys of an issuer of tokens could not be fetched for an hour.',
+      metric: metrics.missingKeys,
+    },
+  }),
+  ...(settings.ssoOnly && {
+    'emergency-account': {
+      meaning: 'The emergency account was armed, or somebody has logged in to it.',
+      metric: metrics.emergencies.with({ period: Duration.minutes(1) }),
+    },
+  }),
+});
 
 function mailConditions(metrics: Metrics): Record<string, Condition> {
   // SES reports the rates only with mail. Half of those at which it reviews an account:

@@ -9,9 +9,11 @@ import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
 /** Stores the keys of issuers of tokens, the only part of the stack that calls outwards. */
 export class IssuerKeys extends Construct {
+  readonly fetcher: GatehouseFunction;
+
   constructor(scope: Construct, id: string, table: AdministrationTable, deployment: Deployment) {
     super(scope, id);
-    const fetcher = new GatehouseFunction(this, 'Function', deployment, {
+    this.fetcher = new GatehouseFunction(this, 'Function', deployment, {
       file: 'fetch-issuer-keys',
       log: 'fetch-issuer-keys',
       description: 'fetches the keys of identity providers every minute',
@@ -21,10 +23,10 @@ export class IssuerKeys extends Construct {
       retryAttempts: 0,
       variables: issuerVariables(deployment.settings),
     });
-    table.grantTo(fetcher, { get: [PARTITION.issuerKeys], put: [PARTITION.issuerKeys] });
+    table.grantTo(this.fetcher, { get: [PARTITION.issuerKeys], put: [PARTITION.issuerKeys] });
     new Rule(this, 'EveryMinute', {
       schedule: Schedule.rate(Duration.minutes(1)),
-      targets: [new Target(fetcher)],
+      targets: [new Target(this.fetcher)],
     });
   }
 }

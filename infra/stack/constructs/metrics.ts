@@ -59,6 +59,8 @@ export function metricsOf(of: {
     retries: logged('retries'),
     mailsNotSent: logged('mailsNotSent'),
     mailsUnreachable: logged('mailsUnreachable'),
+    /** How often keys of an issuer could not be fetched that are an hour old or missing. */
+    missingKeys: logged('missingKeys'),
     /** How often the emergency account was armed or used. */
     emergencies: logged('emergencies'),
     /** Milliseconds that a mail has waited when the function receives it. */

@@ -9,6 +9,7 @@ interface Logs {
   readonly mail: string;
   readonly audit: string;
   readonly verification: string | undefined;
+  readonly issuerKeys: string | undefined;
   readonly hasEdge: boolean;
   readonly hasEmergencyAccount: boolean;
 }
@@ -26,6 +27,7 @@ export class Queries extends Construct {
       ...ofClients(logs),
       ...ofAudit(logs),
       ...ofVerification(logs),
+      ...ofIssuerKeys(logs),
       ...ofEmergencies(logs),
     };
     for (const [name, [logGroups, ...commands]] of Object.entries(queries))
@@ -172,6 +174,18 @@ function ofVerification({ verification }: Logs): Record<string, Query> {
     'verification-missing': [[verification], ...lines],
   };
 }
+
+const ofIssuerKeys = ({ issuerKeys }: Logs): Record<string, Query> =>
+  issuerKeys
+    ? {
+        'issuer-keys': [
+          [issuerKeys],
+          'filter ispresent(keysNotFetched)',
+          'stats count(*) as times, latest(@timestamp) as last by issuer, keysNotFetched',
+          BY_TIMES,
+        ],
+      }
+    : {};
 
 const ofEmergencies = ({ functions, audit, hasEmergencyAccount }: Logs): Record<string, Query> =>
   hasEmergencyAccount
