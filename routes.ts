@@ -603,8 +603,8 @@ export const routes: readonly Route[] = [
       keys: ['signModule', 'pepper'],
     },
     withIssuers: {
-      get: [user, administrators, identity, email, publicKey],
-      batchGet: [issuerKeys, identity],
+      get: [user, administrators, identity, login, email, publicKey],
+      batchGet: [issuerKeys, identity, assertion],
       put: [user, login, email, identity, assertion, session, publicKey, mail, audit],
       update: [administrators, total],
       updateUser: USER_UPDATES.identityLogIn,

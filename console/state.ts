@@ -56,7 +56,10 @@ export async function loadLanguage(): Promise<void> {
 
 /** Another user than the last one sees nothing of theirs. */
 export function startSession(newToken: string): void {
-  if (claimsOf(newToken)?.id !== claims.value?.id) account.value = undefined;
+  if (claimsOf(newToken)?.id !== claims.value?.id) {
+    account.value = undefined;
+    proofToLink.value = undefined;
+  }
   sessionStorage.setItem(TOKEN, newToken);
   token.value = newToken;
 }
@@ -66,6 +69,7 @@ export function endSession(): void {
   sessionStorage.clear();
   token.value = undefined;
   account.value = undefined;
+  proofToLink.value = undefined;
   factorDemanded.value = false;
 }
 

@@ -249,7 +249,7 @@ export const de: Dictionary = {
     'error.unknownidentity':
       'Der Identitätsanbieter kennt Sie, aber mit Ihnen ist kein Konto verknüpft.',
     'error.providerwithoutfactor':
-      'Ihr Konto hat einen zweiten Faktor, beim Identitätsanbieter haben Sie keinen benutzt. Melden Sie sich mit Passwort und Code an.',
+      'Ihr Konto hat einen zweiten Faktor, beim Identitätsanbieter haben Sie keinen benutzt. Melden Sie sich mit Passwort und Code an, oder lassen Sie den zweiten Faktor von einem Administrator entfernen.',
     'error.identitytaken':
       'Diese Identität ist mit einem anderen Konto verknüpft, oder das Konto mit einer anderen Identität dieses Anbieters.',
     'error.http.400': 'Das ist zu viel für den Dienst. Ändern Sie den Filter.',

@@ -243,7 +243,7 @@ export const en = {
       'The log-in at the identity provider has expired, was used already, or is not accepted. Log in there again.',
     'error.unknownidentity': 'The identity provider knows you, but no account is linked with you.',
     'error.providerwithoutfactor':
-      'Your account has a second factor, and you used none at the identity provider. Log in with the password and a code.',
+      'Your account has a second factor, and you used none at the identity provider. Log in with the password and a code, or have an administrator remove the second factor.',
     'error.identitytaken':
       'This identity is linked with another account, or the account with another identity of this provider.',
     'error.http.400': 'This is too much for the service. Change the filter.',

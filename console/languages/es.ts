@@ -255,7 +255,7 @@ export const es: Dictionary = {
     'error.unknownidentity':
       'El proveedor de identidad lo conoce, pero ninguna cuenta está vinculada con usted.',
     'error.providerwithoutfactor':
-      'Su cuenta tiene un segundo factor y usted no usó ninguno en el proveedor de identidad. Inicie sesión con la contraseña y un código.',
+      'Su cuenta tiene un segundo factor y usted no usó ninguno en el proveedor de identidad. Inicie sesión con la contraseña y un código, o pida a un administrador que quite el segundo factor.',
     'error.identitytaken':
       'Esta identidad está vinculada con otra cuenta, o la cuenta con otra identidad de este proveedor.',
     'error.http.400': 'Esto es demasiado para el servicio. Cambie el filtro.',

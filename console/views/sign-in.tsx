@@ -117,6 +117,9 @@ async function finish(search: string, begun: Begun | undefined): Promise<Failed 
   }
   const assertion = await exchangeCode(issuer, begun, returned.code, location.origin);
   if (!assertion) return { text: fill(t.signInNotExchanged, { name }) };
+  // Another provider could have answered for the one that was asked.
+  if (payloadOf(assertion)?.iss !== issuer.issuer)
+    return { text: fill(t.signInNotExchanged, { name }) };
   const { codeVerifier, target, linking } = begun;
   if (linking !== undefined) {
     proofToLink.value = { issuer: issuer.issuer, assertion, codeVerifier };

@@ -115,9 +115,11 @@ async function deployRunning(running: Running): Promise<void> {
 }
 
 /** Invokes the functions of rules now and every minute. Returns what stops it. */
-function runEveryMinute({ deployed, functions, options: { onLine } }: Running): () => void {
+function runEveryMinute(running: Running): () => void {
+  const { functions, options } = running;
+  const { onLine } = options;
   const invoke = () => {
-    for (const name of deployed.everyMinute)
+    for (const name of running.deployed.everyMinute)
       functions
         .invoke(name, {}, randomUUID())
         .catch((error) => onLine(readableError(String(error))));

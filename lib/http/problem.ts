@@ -79,7 +79,7 @@ const PROBLEMS = {
     title: 'Second factor required',
     detail:
       'The account has a second factor, and the provider does not say that you used one: log in ' +
-      'with the password and a code, or turn the second factor off',
+      'with the password and a code, or have an administrator remove the second factor',
   },
   'code-required': {
     status: 401,

@@ -119,6 +119,8 @@ export function linkIdentity(
     load: () => findUserByLogin(table, login),
     decide({ loaded: user, now }) {
       if (!user) throw new Failure('not-found');
+      // Their own account, they link with the password: a stolen token must not link it.
+      if (user.id === caller.id) throw new Failure('forbidden');
       return linked(user, identity, now);
     },
   });

@@ -21,7 +21,7 @@ import { tokenLifetimeSeconds } from '../tokens/token.ts';
 import { newAccount } from '../users/create-user.ts';
 import { type Session, sessionStarted } from '../users/session-item.ts';
 import type { Identity, User } from '../users/user.ts';
-import { identityGuardKey, rosterKey } from '../users/user-items.ts';
+import { identityGuardKey, loginGuardKey, rosterKey } from '../users/user-items.ts';
 import { isLogin } from '../users/user-schema.ts';
 import {
   actorOf,
@@ -82,13 +82,14 @@ export async function logInWithIdentity(
   const { items, count } = await throttle.begin(
     'MODULES',
     source,
-    guardKey ? [issuerKeysKey(issuer.issuer), guardKey] : [],
+    guardKey ? [issuerKeysKey(issuer.issuer), guardKey, unverified.used] : [],
   );
   const now = Date.now();
-  let [keysItem, guard]: (Item | undefined)[] = [...items];
+  let [keysItem, guard, used]: (Item | undefined)[] = [...items];
   let claims: Claims;
   try {
-    if (!issuer) throw new Failure('invalid-grant');
+    // Before any work: whoever repeats a token must not keep the items of a user busy with it.
+    if (!issuer || used) throw new Failure('invalid-grant');
     claims = verifyIdToken(assertion, issuer, keysIn(keysItem, now), codeVerifier, now);
   } catch (error) {
     await count();
@@ -102,13 +103,21 @@ export async function logInWithIdentity(
     secondFactor: hasSecondFactor(claims, issuer),
     issuer: issuer.issuer,
   };
+  const began = { field: 'issuer', to: issuer.issuer };
   let newId: Promise<number> | undefined;
-  const load = async () => {
+  const nextId = () => (newId ??= table.nextId('USER'));
+  const find = async () => {
     const linked = await findLinked(table, identity, guard);
     guard = undefined;
-    const person = linked
-      ? await returning(table, linked, rolesBy(claims, issuer))
-      : await newcomer(table, identity, claims, issuer, () => (newId ??= table.nextId('USER')));
+    return linked && returning(table, linked, rolesBy(claims, issuer));
+  };
+  const load = async () => {
+    const person =
+      (await find()) ??
+      (await newcomer(table, identity, claims, issuer, nextId)) ??
+      // Another first log-in may have taken the login for the account.
+      (await find());
+    if (!person) throw new Failure('unknown-identity');
     if (person.before?.secondFactor && !proof.secondFactor)
       throw new Failure('provider-without-factor');
     const session = newSession(person.after, source, proof, seconds, Date.now());
@@ -125,7 +134,7 @@ export async function logInWithIdentity(
         ...accountWrites({ ...person, after: user }, source, now),
         ...(keepsAdministrator ? administratorKept(user, source, now) : []),
         sessionStarted(user, session),
-        auditEntry(actor, auditEventFor('session.started', user, []), now),
+        auditEntry(actor, auditEventFor('session.started', user, [began]), now),
       ],
       result: { token, expiresInSeconds: seconds, userId: user.id },
     };
@@ -179,19 +188,24 @@ async function returning(
   return { before: user, after: { ...user, authorities }, keepsAdministrator };
 }
 
-/** The account that a log-in creates. Fails with unknown-identity if it must create none. */
+/**
+ * The account that a log-in creates; undefined if another one has the login. Fails with
+ * unknown-identity if it must create none.
+ */
 async function newcomer(
   table: Table,
   identity: Identity,
   claims: Claims,
   issuer: Issuer,
   nextId: () => Promise<number>,
-): Promise<Person> {
+): Promise<Person | undefined> {
   const authorities = issuer.creates === 'mapped' ? (rolesBy(claims, issuer) ?? []) : [];
   const login = claims[issuer.loginClaim];
   if (authorities.length === 0 || typeof login !== 'string' || !isLogin(login))
     throw new Failure('unknown-identity');
   if (isReservedLogin(login)) throw new Failure('unknown-identity');
+  // Otherwise each try would use up an id.
+  if (await table.get(loginGuardKey(login))) return undefined;
   const address = verifiedAddress(claims);
   const isFree = address !== undefined && !(await table.get(guardKeyOf(address)));
   const id = await nextId();

@@ -17,8 +17,8 @@ interface Tried {
 /**
  * What a log-in with these claims would do now, so that settings can be tried before anybody
  * depends on them. The state of the account is not considered: whether it is deactivated, requires
- * a second factor or is the last administrator. Fails with invalid for an unknown issuer, and with invalid-grant as a log-in
- * would for groups that the token does not contain.
+ * a second factor or is the last administrator. Fails with invalid for an unknown issuer, and with
+ * invalid-grant as a log-in would for groups that the token does not contain.
  */
 export async function previewLogIn(
   table: Table,

@@ -93,7 +93,9 @@ async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined>
   switch (mail.occasion) {
     case 'reset': {
       const user = await findUserByEmail(table, mail.email);
-      if (!user?.activated) return { mail };
+      // Whoever logs in with a provider only, and with its second factor, needs no other way in.
+      const isOfProvider = user?.identities && !user.passwordHash;
+      if (!user?.activated || isOfProvider) return { mail };
       const counts = await table.getAll(Object.values(resetCountKeys(user, mail)));
       return { mail, user, counts: counts as unknown as (MailCount | undefined)[] };
     }

@@ -101,6 +101,7 @@ export function modify(
   const isInvited =
     action === 'user.updated' &&
     !user.passwordHash &&
+    !user.identities &&
     changed.activated &&
     (hasNewAddress || isReactivated);
   const after: User = {

@@ -68,7 +68,8 @@ it('the providers are listed for everybody, without what concerns only the servi
 
 describe('the only administrator', () => {
   it('keeps the role that the groups no longer grant, and is told so by mail', async () => {
-    await post('/api/users/admin/identities', { issuer, subject: 'only' });
+    const { assertion, code_verifier: codeVerifier } = logInForm(provider, { sub: 'only' });
+    await post(OWN, { assertion, codeVerifier, currentPassword: 'admin' });
 
     const first = await logIn({ sub: 'only', groups: ['analysts'] });
     const second = await logIn({ sub: 'only', groups: [] });
@@ -171,6 +172,20 @@ describe('a log-in of an unknown identity', () => {
     const created = await account(body.access_token);
     expect(created.email).toBe(isTaken ? email : `user-${created.id}@invalid`);
     expect(await userOf('user')).toEqual(taken);
+  });
+
+  it('is not opened by mail: the provider may require more than a mailbox', async () => {
+    const claims = { sub: 'mailed', preferred_username: 'mailed', groups: ['users'] };
+    const email = 'mailed@example.com';
+    await logIn({ ...claims, email, email_verified: true });
+    const user = await userOf('mailed');
+    const change = { ...user, activated: false };
+
+    await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email } });
+    await gatehouse.call('PUT', '/api/users', { token: admin, body: change });
+    await gatehouse.call('PUT', '/api/users', { token: admin, body: user });
+
+    expect(await subjectsTo(user)).toEqual([]);
   });
 
   it('never finds the account of somebody else, by the address or by the login', async () => {
@@ -375,6 +390,8 @@ describe('an administrator', () => {
     expect(messageOf(await link(free.login, 'one'))).toEqual(TAKEN);
     expect(messageOf(await link(user.login, 'two'))).toEqual(TAKEN);
     expect((await link('nobody', 'two')).status).toBe(404);
+    // With a stolen token, somebody else could link themselves.
+    expect((await link('admin', 'three')).status).toBe(403);
     expect((await post(`/api/users/${free.login}/identities`, unknown)).status).toBe(400);
     expect((await unlink('nobody')).status).toBe(404);
   });

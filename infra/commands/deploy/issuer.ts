@@ -69,6 +69,7 @@ Options:
       ...(algorithms.join() !== 'RS256' && { algorithms }),
       groupsClaim: 'groups',
       roles: { ROLE_ADMIN: ['the group of administrators'] },
+      creates: 'nobody',
     };
     print(`"issuers": [${JSON.stringify(setting, null, 2)}]
 

@@ -147,7 +147,7 @@ function renamedEntry(item: Item, id: number, name: string): Write[] {
 }
 
 const impersonal = (change: Change, name: string): Change =>
-  PERSONAL_USER_FIELDS.includes(change.field)
+  [...PERSONAL_USER_FIELDS, 'subject'].includes(change.field)
     ? {
         field: change.field,
         ...(change.from !== undefined && { from: name }),
