@@ -1,7 +1,7 @@
+import { linkOwnIdentity, openLinking } from '../lib/accounts/link-own-identity.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
 import { LinkOwnIdentity } from '../lib/identities/identity-contracts.ts';
-import { linkOwnIdentity, openLinking } from '../lib/identities/link-identity.ts';
 import { openTable } from '../lib/table/open-table.ts';
 
 const services = openLinking(openTable());

@@ -1,43 +1,23 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { notified } from '../mail/outbox.ts';
-import { openPasswords, type Passwords } from '../passwords/passwords.ts';
-import {
-  type DeriveFactorSecrets,
-  type FactorSecrets,
-  openFactorSecrets,
-} from '../second-factor/factor-secrets.ts';
+import type { FactorSecrets } from '../second-factor/factor-secrets.ts';
 import {
   confirmable,
   confirmedFactor,
-  factorAfter,
   formatRecoveryCode,
   newPendingFactor,
   newRecoveryCodes,
 } from '../second-factor/second-factor.ts';
 import { base32, otpauthUri } from '../second-factor/totp.ts';
 import type { SecondFactor } from '../second-factor/user-factor.ts';
-import type { Table } from '../table/table.ts';
-import { attemptBy, type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
+import { attemptBy } from '../throttle/login-throttle.ts';
 import { issuer } from '../tokens/token.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import { factorChange } from '../users/credential-table.ts';
 import { allLogInsEnded, sessionKept } from '../users/session-item.ts';
-import type { User } from '../users/user.ts';
 import { auditEventFor } from '../users/user-table.ts';
-
-interface Services {
-  readonly passwords: Passwords;
-  readonly factorSecrets: DeriveFactorSecrets;
-  readonly throttle: LoginThrottle;
-}
-
-/** Opens what the requests about a second factor need, with the keys and settings of the stack. */
-export const openFactorServices = (table: Table): Services => ({
-  passwords: openPasswords(),
-  factorSecrets: openFactorSecrets(),
-  throttle: openLoginThrottle(table),
-});
+import { type Proof, type ProofServices, proveOwner, requireSamePassword } from './owner-proof.ts';
 
 /** What an authenticator needs: the secret in base32, and the same in a URI for a QR code. */
 interface Enrolment {
@@ -51,7 +31,7 @@ interface Enrolment {
  * wrong-password, and with too-many-attempts under the same limits as a login.
  */
 export async function requestFactor(
-  { passwords, factorSecrets, throttle }: Services,
+  { passwords, factorSecrets, throttle }: ProofServices,
   caller: AuthorizedCaller,
   source: Source,
   currentPassword: string,
@@ -90,7 +70,7 @@ export async function requestFactor(
  * same limits as a login.
  */
 export async function confirmFactor(
-  { factorSecrets, throttle }: Omit<Services, 'passwords'>,
+  { factorSecrets, throttle }: Omit<ProofServices, 'passwords'>,
   caller: AuthorizedCaller,
   source: Source,
   code: string,
@@ -131,19 +111,13 @@ export async function confirmFactor(
   });
 }
 
-/** The password and a code of a user who changes the second factor. */
-interface Proof {
-  readonly currentPassword: string;
-  readonly code: string;
-}
-
 /**
  * Turns off the second factor of the caller, and notifies the user by mail. Fails with
  * second-factor-off, with wrong-password, with wrong-code, and with too-many-attempts under the
  * same limits as a login.
  */
 export function disableFactor(
-  services: Services,
+  services: ProofServices,
   caller: AuthorizedCaller,
   source: Source,
   proof: Proof,
@@ -160,7 +134,7 @@ export function disableFactor(
  * the user by mail, and fails as `disableFactor` does.
  */
 export function replaceRecoveryCodes(
-  services: Services,
+  services: ProofServices,
   caller: AuthorizedCaller,
   source: Source,
   proof: Proof,
@@ -174,10 +148,10 @@ export function replaceRecoveryCodes(
 }
 
 async function changeFactor<R>(
-  { passwords, factorSecrets, throttle }: Services,
+  { throttle, ...services }: ProofServices,
   caller: AuthorizedCaller,
   source: Source,
-  { currentPassword, code }: Proof,
+  proof: Proof,
   change: {
     readonly action: 'secondFactor.disabled' | 'recoveryCodes.replaced';
     readonly changed: (factor: SecondFactor) => SecondFactor | undefined;
@@ -185,41 +159,27 @@ async function changeFactor<R>(
   },
 ): Promise<R> {
   const user = await caller.findUser();
-  const { secondFactor } = user;
-  if (!secondFactor) throw new Failure('second-factor-off');
+  if (!user.secondFactor) throw new Failure('second-factor-off');
   return throttle.attempt(attemptBy(caller, user, source), {
     async verify() {
-      if (!(await passwords.matches(currentPassword, user.passwordHash)))
-        return { failure: 'wrong-password' };
-      const secrets = await factorSecrets(user.id, secondFactor);
-      if (!factorAfter(secondFactor, secrets, code, Date.now()))
-        return { failure: 'wrong-code', codeRejectedOf: user };
+      const proven = await proveOwner(services, user, proof);
+      if ('failure' in proven) return proven;
       return (clearFailures) =>
         caller.change({
           decide({ callerUser, now }) {
-            const { secondFactor: current } = callerUser;
-            if (!current) throw new Failure('second-factor-off');
-            requireSamePassword(callerUser, user);
-            const isSame = current.nonce === secondFactor.nonce;
-            const after = isSame && factorAfter(current, secrets, code, now);
-            // A concurrent request has used the code, or changed the factor.
-            if (!after) throw new Failure('wrong-code');
+            if (!callerUser.secondFactor) throw new Failure('second-factor-off');
+            const after = proven.spend(callerUser, now) as SecondFactor;
             return {
               writes: [
                 factorChange(callerUser, { secondFactor: change.changed(after) }),
                 notified('secondFactorChanged', callerUser, now),
                 ...clearFailures(now),
               ],
-              result: change.result(secrets),
+              result: change.result(proven.secrets as FactorSecrets),
               event: auditEventFor(change.action, callerUser, []),
             };
           },
         });
     },
   });
-}
-
-/** Fails with wrong-password if a concurrent request has changed the password that was verified. */
-function requireSamePassword(callerUser: User, verified: User): void {
-  if (callerUser.passwordChanges !== verified.passwordChanges) throw new Failure('wrong-password');
 }

@@ -1,4 +1,5 @@
 import type { Role } from '../contract/contract.ts';
+import { Failure } from '../contract/failure.ts';
 
 /** An OpenID provider whose ID tokens log people in, as the settings of the stack state it. */
 export interface Issuer {
@@ -25,3 +26,11 @@ export const hasIssuers = (): boolean => process.env.ISSUERS !== undefined;
 
 /** The issuers of the stack. */
 export const openIssuers = (): readonly Issuer[] => JSON.parse(process.env.ISSUERS ?? '[]');
+
+/** The issuer with this `iss`. Fails with invalid for one that the settings do not list. */
+export function requireIssuer(issuers: readonly Issuer[], iss: string): Issuer {
+  const issuer = issuers.find((known) => known.issuer === iss);
+  if (issuer) return issuer;
+  const reason = 'an issuer in the setting issuers';
+  throw new Failure('invalid', { fieldErrors: [{ field: 'issuer', message: 'Pattern', reason }] });
+}

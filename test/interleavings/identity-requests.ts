@@ -1,10 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { linkOwnIdentity } from '../../lib/accounts/link-own-identity.ts';
 import { issuerKeysKey, usableKeys } from '../../lib/identities/issuer-keys.ts';
-import {
-  linkIdentity,
-  linkOwnIdentity,
-  unlinkIdentity,
-} from '../../lib/identities/link-identity.ts';
+import { linkIdentity, unlinkIdentity } from '../../lib/identities/link-identity.ts';
 import { logInWithIdentity } from '../../lib/identities/log-in-with-identity.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Identity, User } from '../../lib/users/user.ts';
