@@ -16,6 +16,7 @@ import { attributesAre, type Condition, EXISTS, withConditionOn } from '../table
 import type { AuthorizedCaller, Caller, CallerFrom, ChangeRule } from '../users/caller.ts';
 import {
   type AccessState,
+  hasProvidersFactor,
   isLive,
   keyOfCaller,
   type Session,
@@ -59,7 +60,7 @@ function isValid(stored: Stored): stored is Stored & { readonly user: User } {
 /** What decides on the access: a second factor of an identity provider is one of the session. */
 const accessOf = ({ user, session }: Stored & { readonly user: User }): AccessState => ({
   authorities: user.authorities,
-  secondFactor: user.secondFactor ?? (session?.issuer !== undefined && session.secondFactor),
+  secondFactor: user.secondFactor ?? (session && hasProvidersFactor(session)),
 });
 
 /**

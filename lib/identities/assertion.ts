@@ -3,6 +3,7 @@ import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
 import { verifyJwtSync } from 'aws-jwt-verify/jwt-verifier';
 import * as v from 'valibot';
 import { Failure } from '../contract/failure.ts';
+import { matching, text } from '../contract/fields.ts';
 import { count, type ItemDeclaration } from '../table/item-kind.ts';
 import type { Key } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
@@ -28,7 +29,7 @@ const LENGTH_MAX = 16_384;
 const AGE_SECONDS_MAX = 5 * 60;
 
 /** OpenID Connect Core 1.0, section 2: at most 255 ASCII characters. */
-const SUBJECT = /^[\x20-\x7e]{1,255}$/;
+export const subject = v.pipe(text(1, 255), matching(/^[\x20-\x7e]+$/));
 
 /** Tokens of which each can be exchanged once: by what is signed, which nobody else can vary. */
 const usedKey = (token: string): Key => {
@@ -55,7 +56,7 @@ export function readAssertion(token: string): Unverified {
   try {
     if (token.length > LENGTH_MAX) throw new Error('The token is too long');
     const { iss, sub } = decomposeUnverifiedJwt(token).payload;
-    if (!iss || !sub || !SUBJECT.test(sub)) throw new Error('The token has no issuer or subject');
+    if (!iss || !v.is(subject, sub)) throw new Error('The token has no issuer or subject');
     return { issuer: iss, subject: sub, used: usedKey(token) };
   } catch (cause) {
     throw new Failure('invalid-grant', { cause });

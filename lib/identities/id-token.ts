@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import { ROLES, type Role } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
-import { email } from '../users/user-schema.ts';
+import { email, isLogin } from '../users/user-schema.ts';
+import { isReservedLogin } from '../users/user-table.ts';
 import { type Claims, verifyAssertion } from './assertion.ts';
 import type { Issuer } from './issuer.ts';
 import type { IssuerKey } from './issuer-keys.ts';
@@ -58,6 +59,13 @@ export function rolesBy(claims: Claims, { roles, groupsClaim }: Issuer): Role[] 
   if (stated === undefined && isElsewhere) throw new Failure('invalid-grant');
   const groups = [stated].flat();
   return ROLES.filter((role) => roles[role]?.some((group) => groups.includes(group)));
+}
+
+/** The login that a new account has; undefined if the claim has none that is possible. */
+export function newLogin(claims: Claims, { loginClaim }: Issuer): string | undefined {
+  const { [loginClaim]: login } = claims;
+  const isPossible = typeof login === 'string' && isLogin(login) && !isReservedLogin(login);
+  return isPossible ? login : undefined;
 }
 
 /** An address that the provider has verified (OpenID Connect Core 1.0, 5.1); Entra: `xms_edov`. */

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { ALERT, type Contract, ROLES } from '../contract/contract.ts';
 import { matching, text } from '../contract/fields.ts';
 import { loginInPath } from '../users/user-schema.ts';
+import { subject } from './assertion.ts';
 import { CODE_VERIFIER } from './id-token.ts';
 
 const shared = { tag: 'Single sign-on', entityName: 'userManagement' } as const;
@@ -81,7 +82,7 @@ export const LinkIdentity = {
   summary: 'Link a user with an identity of a provider',
   access: administrators,
   path: loginInPath,
-  body: v.object({ issuer, subject: v.pipe(text(1, 255), matching(/^[\x20-\x7e]+$/)) }),
+  body: v.object({ issuer, subject }),
   headers: ALERT,
   failures: ['not-found', 'identity-taken'],
 } satisfies Contract;

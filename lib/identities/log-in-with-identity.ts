@@ -22,7 +22,6 @@ import { newAccount } from '../users/create-user.ts';
 import { type Session, sessionStarted } from '../users/session-item.ts';
 import type { Identity, User } from '../users/user.ts';
 import { identityGuardKey, loginGuardKey, rosterKey } from '../users/user-items.ts';
-import { isLogin } from '../users/user-schema.ts';
 import {
   actorOf,
   administers,
@@ -30,12 +29,18 @@ import {
   creation,
   findUser,
   guardKeyOf,
-  isReservedLogin,
   modification,
   userChanges,
 } from '../users/user-table.ts';
 import { assertionUsed, type Claims, readAssertion } from './assertion.ts';
-import { hasSecondFactor, rolesBy, textOf, verifiedAddress, verifyIdToken } from './id-token.ts';
+import {
+  hasSecondFactor,
+  newLogin,
+  rolesBy,
+  textOf,
+  verifiedAddress,
+  verifyIdToken,
+} from './id-token.ts';
 import { type Issuer, openIssuers } from './issuer.ts';
 import { issuerKeysKey, keysIn } from './issuer-keys.ts';
 
@@ -200,10 +205,8 @@ async function newcomer(
   nextId: () => Promise<number>,
 ): Promise<Person | undefined> {
   const authorities = issuer.creates === 'mapped' ? (rolesBy(claims, issuer) ?? []) : [];
-  const login = claims[issuer.loginClaim];
-  if (authorities.length === 0 || typeof login !== 'string' || !isLogin(login))
-    throw new Failure('unknown-identity');
-  if (isReservedLogin(login)) throw new Failure('unknown-identity');
+  const login = newLogin(claims, issuer);
+  if (authorities.length === 0 || login === undefined) throw new Failure('unknown-identity');
   // Otherwise each try would use up an id.
   if (await table.get(loginGuardKey(login))) return undefined;
   const address = verifiedAddress(claims);

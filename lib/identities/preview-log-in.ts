@@ -1,11 +1,10 @@
-import { Failure } from '../contract/failure.ts';
+import * as v from 'valibot';
 import type { Table } from '../table/table.ts';
 import { identityGuardKey, loginGuardKey } from '../users/user-items.ts';
-import { isLogin } from '../users/user-schema.ts';
-import { findUser, isReservedLogin } from '../users/user-table.ts';
-import type { Claims } from './assertion.ts';
-import { hasSecondFactor, rolesBy, verifiedAddress } from './id-token.ts';
-import type { Issuer } from './issuer.ts';
+import { findUser } from '../users/user-table.ts';
+import { type Claims, subject } from './assertion.ts';
+import { hasSecondFactor, newLogin, rolesBy, verifiedAddress } from './id-token.ts';
+import { type Issuer, requireIssuer } from './issuer.ts';
 
 interface Tried {
   readonly issuer: string;
@@ -25,29 +24,20 @@ export async function previewLogIn(
   issuers: readonly Issuer[],
   { issuer: iss, claims: stated, groups }: Tried,
 ) {
-  const issuer = issuers.find((known) => known.issuer === iss);
-  if (!issuer)
-    throw new Failure('invalid', { fieldErrors: [{ field: 'issuer', message: 'Pattern' }] });
+  const issuer = requireIssuer(issuers, iss);
   const claims = { ...stated, ...(groups && { [issuer.groupsClaim]: groups }) };
-  const { sub, [issuer.loginClaim]: login } = claims as Claims;
+  const { sub } = claims as Claims;
   const roles = rolesBy(claims, issuer);
-  const guard =
-    typeof sub === 'string' && /^[\x20-\x7e]{1,255}$/.test(sub)
-      ? await table.get(identityGuardKey(iss, sub))
-      : undefined;
+  const guard = v.is(subject, sub) ? await table.get(identityGuardKey(iss, sub)) : undefined;
   const user = guard && (await findUser(table, guard.id as number));
-  const newLogin = typeof login === 'string' && isLogin(login) ? login : null;
+  const login = newLogin(claims, issuer);
   const isMapped = issuer.creates === 'mapped' && !!roles?.length;
   return {
     roles: roles ?? null,
     account: user?.login ?? null,
-    created: !user && isMapped && newLogin !== null && (await isFree(table, newLogin)),
-    login: newLogin,
+    created: !user && isMapped && login !== undefined && !(await table.get(loginGuardKey(login))),
+    login: login ?? null,
     email: verifiedAddress(claims) ?? null,
     secondFactor: hasSecondFactor(claims, issuer),
   };
 }
-
-/** Whether a new account can have the login. */
-const isFree = async (table: Table, login: string): Promise<boolean> =>
-  !isReservedLogin(login) && !(await table.get(loginGuardKey(login)));

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { type Access, ALERT, type Contract } from '../contract/contract.ts';
-import { idInPath, instant, matching, optionalText, text } from '../contract/fields.ts';
+import { idInPath, instant, optionalText, text } from '../contract/fields.ts';
+import { subject } from '../identities/assertion.ts';
 
 const shared = { tag: 'Modules', entityName: 'utmIntegration' } as const;
 const administrators = { anyRole: ['ROLE_ADMIN'] } as const satisfies Access;
@@ -13,7 +14,7 @@ const audience = text(1, 300);
 /** What the tokens of the platform state, without which a credential has a secret. */
 const identity = v.object({
   issuer,
-  subject: v.pipe(text(1, 255), matching(/^[\x20-\x7e]+$/)),
+  subject,
   /** By default the audience in the settings of the issuer. */
   audience: optionalText(audience, undefined),
 });

@@ -93,7 +93,7 @@ async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined>
   switch (mail.occasion) {
     case 'reset': {
       const user = await findUserByEmail(table, mail.email);
-      // Whoever logs in with a provider only, and with its second factor, needs no other way in.
+      // Somebody with the mailbox would pass by the second factor of the provider.
       const isOfProvider = user?.identities && !user.passwordHash;
       if (!user?.activated || isOfProvider) return { mail };
       const counts = await table.getAll(Object.values(resetCountKeys(user, mail)));

@@ -108,6 +108,10 @@ export const isLive = (session: Session, user: User, now: number): boolean =>
   session.passwordChanges >= user.passwordChanges &&
   session.sessionEndings >= (user.sessionEndings ?? 0);
 
+/** Whether the session began with a second factor that the account itself does not have. */
+export const hasProvidersFactor = ({ issuer, secondFactor }: Session): boolean =>
+  issuer !== undefined && secondFactor;
+
 /** The session with this series, or undefined. */
 export async function findSession(
   table: Table,
@@ -152,13 +156,13 @@ export function sessionKept(caller: Caller, user: User, raised: keyof SessionCou
 export const OUTLIVING_SESSIONS_MAX = 50;
 
 /** The write that lets a session read on after the deletion of its user. */
-export const sessionOutlives = (user: User, { jti, issuer, secondFactor }: Session): Write =>
+export const sessionOutlives = (user: User, session: Session): Write =>
   set(
-    sessionKey({ id: user.id, jti }),
+    sessionKey({ id: user.id, jti: session.jti }),
     {
       deletedUser: {
         authorities: user.authorities,
-        secondFactor: user.secondFactor !== undefined || (issuer !== undefined && secondFactor),
+        secondFactor: user.secondFactor !== undefined || hasProvidersFactor(session),
       },
     },
     EXISTS,
