@@ -15,7 +15,7 @@ import {
   type Write,
   withConditionOn,
 } from '../table/write.ts';
-import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
+import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import { openIssuer } from '../tokens/issue-token.ts';
 import { tokenLifetimeSeconds } from '../tokens/token.ts';
 import { newAccount } from '../users/create-user.ts';
@@ -52,10 +52,10 @@ interface Services {
 }
 
 /** Opens what log-ins with identity providers need, with the keys and settings of the stack. */
-export const openIdentityLogIn = (table: Table): Services => ({
+export const openIdentityLogIn = (table: Table, throttle: LoginThrottle): Services => ({
   table,
   issuers: openIssuers(),
-  throttle: openLoginThrottle(table),
+  throttle,
   issueToken: openIssuer(table),
 });
 

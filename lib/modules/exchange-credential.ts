@@ -4,7 +4,7 @@ import { ignoreUnavailable } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Condition, set } from '../table/write.ts';
-import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
+import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import { issueModuleToken } from '../tokens/issue-token.ts';
 import { hourOf } from '../tokens/secret.ts';
 import { openModuleSigner } from '../tokens/signing-keys.ts';
@@ -40,12 +40,12 @@ const TOKENS_MAX = 100;
  * Opens what the exchange of credentials needs. A token is given out again for some minutes: each
  * one costs a signature of KMS, and a module may ask for one before each poll.
  */
-export function openExchange(table: Table): ExchangeServices {
+export function openExchange(table: Table, throttle: LoginThrottle): ExchangeServices {
   const signer = openModuleSigner();
   const issued = new Map<string, { readonly token: Promise<string>; readonly at: number }>();
   return {
     table,
-    throttle: openLoginThrottle(table),
+    throttle,
     async issue({ clientId, expires, integration }, now) {
       const known = issued.get(clientId);
       const isRecent = known && now - known.at < AGE_SECONDS_MAX * 1000;

@@ -4,6 +4,7 @@ import { JWT_BEARER } from '../identities/assertion.ts';
 import { hasIssuers } from '../identities/issuer.ts';
 import { logInWithIdentity, openIdentityLogIn } from '../identities/log-in-with-identity.ts';
 import type { Table } from '../table/table.ts';
+import { openLoginThrottle } from '../throttle/login-throttle.ts';
 import { integrationOfClient } from './credential.ts';
 import { type ClientCredentials, MODULE_SCOPE } from './credential-contracts.ts';
 import { exchangeCredential, openExchange } from './exchange-credential.ts';
@@ -31,10 +32,12 @@ interface Granted {
  * log-in do.
  */
 export function openGrants(table: Table) {
-  const modules = openExchange(table);
+  // One for both: each derives a secret in KMS during the cold start.
+  const throttle = openLoginThrottle(table);
+  const modules = openExchange(table, throttle);
   const moduleIssuers = openModuleIssuers();
   // Without identity providers, the function may not sign tokens of people.
-  const people = hasIssuers() ? openIdentityLogIn(table) : undefined;
+  const people = hasIssuers() ? openIdentityLogIn(table, throttle) : undefined;
   return async (
     source: Source,
     authorization: string | undefined,
