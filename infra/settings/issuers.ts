@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { ROLES } from '../../lib/contract/contract.ts';
 import type { Issuer } from '../../lib/identities/issuer.ts';
 import type { ModuleIssuer } from '../../lib/modules/module-issuer.ts';
-import { distinct, matching, setting } from './setting.ts';
+import { distinct, matching, setting, unrepeated } from './setting.ts';
 
 /* The OpenID providers with which people log in. */
 
@@ -17,7 +17,7 @@ export const url = (what: string) =>
 const claim = matching(/^[\w:./-]{1,100}$/, 'must be the name of a claim');
 
 /** Algorithms with a public key that aws-jwt-verify knows. */
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
+export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
 
 export const algorithms = v.optional(
   setting(
@@ -104,7 +104,10 @@ const issuer = v.strictObject({
   ),
 } satisfies Record<keyof Issuer, v.GenericSchema>);
 
-/** The issuers as functions have them; those without any cannot issue tokens of people. */
+/**
+ * The issuers as variables of a function. Without `ISSUERS`, `POST /api/oauth2/token` issues no
+ * tokens of people.
+ */
 export const issuerVariables = ({
   issuers,
   moduleIssuers,
@@ -121,10 +124,7 @@ export const issuers = v.optional(
     'The OpenID providers with which people [log in](single-sign-on.md). None unless this is set.',
     v.pipe(
       v.array(issuer),
-      v.check(
-        (list) => new Set(list.map((each) => each.issuer)).size === list.length,
-        'Each issuer must be listed only once',
-      ),
+      unrepeated('issuer', (each) => each.issuer),
       v.check(
         (list) => list.every(({ roles, creates }) => creates === 'nobody' || roles !== undefined),
         'creates: mapped requires roles',

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { ModuleIssuer } from '../../lib/modules/module-issuer.ts';
 import { algorithms, url } from './issuers.ts';
-import { setting } from './setting.ts';
+import { setting, unrepeated } from './setting.ts';
 
 /* The platforms on which modules run. */
 
@@ -37,10 +37,7 @@ export const moduleIssuers = v.optional(
       'themselves. None unless this is set.',
     v.pipe(
       v.array(moduleIssuer),
-      v.check(
-        (list) => new Set(list.map((each) => each.issuer)).size === list.length,
-        'Each issuer must be listed only once',
-      ),
+      unrepeated('issuer', (each) => each.issuer),
     ),
   ),
   [],

@@ -27,12 +27,19 @@ export const count = (unit: string, meaning: string) =>
 export const atMost = (max: number, reason: string) =>
   v.maxValue<number, number, string>(max, `must not exceed ${max.toLocaleString('en')}, ${reason}`);
 
+/** Rejects a list with two entries of the same text. */
+export const unrepeated = <T>(noun: string, textOf: (entry: T) => string) =>
+  v.check<T[], string>(
+    (list) => new Set(list.map(textOf)).size === list.length,
+    `Each ${noun} must be listed only once`,
+  );
+
 /** A list of texts in which none is repeated. */
 export const distinct = <T extends string>(noun: string, text: v.GenericSchema<string, T>) =>
   v.pipe(
     v.array(text),
     v.minLength(1),
-    v.check((list) => new Set(list).size === list.length, `Each ${noun} must be listed only once`),
+    unrepeated(noun, (each) => each),
   );
 
 export const isHttpUrl = (text: string): boolean =>

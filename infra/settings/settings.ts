@@ -42,6 +42,9 @@ const regionOf = (arn: string): string | undefined => arn.split(':')[3];
 const areOf = (account: string | undefined, ...arns: (string | undefined)[]): boolean =>
   account === undefined || arns.every((arn) => arn === undefined || arn.split(':')[4] === account);
 
+const areHttps = (...urls: readonly string[]): boolean =>
+  urls.every((url) => url.startsWith('https://'));
+
 /** The schema of the settings of one environment; docs/settings.md is made from it. */
 export const settings = v.pipe(
   fields,
@@ -132,20 +135,19 @@ export const settings = v.pipe(
   rule(
     ['mail', 'confirmLinkBase'],
     ({ keepData, mail: { confirmLinkBase = 'https://' } }) =>
-      !keepData || confirmLinkBase.startsWith('https://'),
+      !keepData || areHttps(confirmLinkBase),
     'With keepData, the page must be loaded over https: whoever reads the link can confirm the ' +
       'address',
   ),
   rule(
     ['mail', 'linkBase'],
-    ({ keepData, mail: { linkBase = 'https://' } }) => !keepData || linkBase.startsWith('https://'),
+    ({ keepData, mail: { linkBase = 'https://' } }) => !keepData || areHttps(linkBase),
     'With keepData, the page must be loaded over https: whoever reads the link can set the ' +
       'password',
   ),
   rule(
     ['corsOrigins'],
-    ({ keepData, corsOrigins }) =>
-      !keepData || corsOrigins.every((origin) => origin.startsWith('https://')),
+    ({ keepData, corsOrigins }) => !keepData || areHttps(...corsOrigins),
     'With keepData, all origins must be https: whoever alters a page can use the tokens of ' +
       'its users',
   ),
@@ -154,9 +156,7 @@ export const settings = v.pipe(
     ({ keepData, issuers }) =>
       !keepData ||
       issuers.every(({ issuer, authorizationEndpoint, tokenEndpoint, keys }) =>
-        [issuer, authorizationEndpoint, tokenEndpoint, keys].every((url) =>
-          url.startsWith('https://'),
-        ),
+        areHttps(issuer, authorizationEndpoint, tokenEndpoint, keys),
       ),
     'With keepData, all URLs must be https: whoever answers for a provider can log in as anybody',
   ),
@@ -174,10 +174,7 @@ export const settings = v.pipe(
   rule(
     ['moduleIssuers'],
     ({ keepData, moduleIssuers }) =>
-      !keepData ||
-      moduleIssuers.every(({ issuer, keys }) =>
-        [issuer, keys].every((url) => url.startsWith('https://')),
-      ),
+      !keepData || moduleIssuers.every(({ issuer, keys }) => areHttps(issuer, keys)),
     'With keepData, all URLs must be https: whoever answers for a platform can be any module',
   ),
   rule(
