@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { usableKeys } from '../../../lib/identities/issuer-keys.ts';
+import { ALGORITHMS } from '../../settings/issuers.ts';
+import { isHttpUrl } from '../../settings/setting.ts';
 import { print } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
 
@@ -22,7 +24,7 @@ async function read(url: string): Promise<unknown> {
   });
   if (!response.ok) throw new Error(`${url} responds with ${response.status}.`);
   return response.json().catch(() => {
-    throw new Error(`${url} is no JSON.`);
+    throw new Error(`${url} is not JSON.`);
   });
 }
 
@@ -41,8 +43,7 @@ Options:
   },
   seeAlso: 'docs/single-sign-on.md has the steps.',
   async run({ positionals: [url = ''], values: { 'client-id': clientId = 'gatehouse' } }) {
-    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-      throw new WrongArguments(`${url} is not the URL of a provider.`);
+    if (!isHttpUrl(url)) throw new WrongArguments(`${url} is not the URL of a provider.`);
     const base = url.replace(/\/$/, '').replace(/\/\.well-known\/openid-configuration$/, '');
     const { success, output } = v.safeParse(
       metadata,
@@ -54,7 +55,7 @@ Options:
       throw new Error(`${url} does not support PKCE with S256, which the console uses.`);
     const keys = usableKeys(await read(output.jwks_uri));
     const stated = output.id_token_signing_alg_values_supported;
-    const algorithms = stated.filter((name) => /^([RE]S(256|384|512)|EdDSA)$/.test(name));
+    const algorithms = stated.filter((name) => ALGORITHMS.some((known) => known === name));
     if (algorithms.length === 0)
       throw new Error(
         `${url} signs with ${stated.join(', ')} only, which Gatehouse cannot verify.`,
