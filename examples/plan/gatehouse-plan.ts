@@ -109,7 +109,7 @@ function reasonOf(error: unknown): string {
 }
 
 process.exitCode = await run().catch((error) => {
-  // What the service answered is no error of this process, and that it did not has a cause.
+  // A problem of the service is not an `Error`; a request without a response is one with a cause.
   const isOfService = !(error instanceof Error) || error.cause !== undefined;
   console.error(`${isOfService ? `${serviceUrl()}: ` : ''}${reasonOf(error)}`);
   return STATUS.error;

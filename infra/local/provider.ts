@@ -8,7 +8,8 @@ import { defineCommand } from '../commands/define-command.ts';
 
 /*
  * An OpenID provider on this machine, to rehearse single sign-on. Whoever names themselves at its
- * log-in page is that person, whatever the password; the words before a hyphen are their group.
+ * log-in page is that person, whatever the password. Their group is the word before the hyphen, in
+ * the plural: `admin-ada` is in `admins`.
  */
 
 const CLIENT_ID = 'gatehouse';
@@ -86,8 +87,8 @@ export const issuerSetting = (issuer: string) => ({
 export const command = defineCommand({
   usage: 'npm run provider',
   help: `Runs an OpenID provider on http://127.0.0.1:9000 until Ctrl-C, to rehearse single sign-on
-with the console of npm start. Log in as admin-ada, user-ben or analyst-cem, with any password: the
-word before the hyphen is the group.`,
+with the console of npm start. Log in as admin-ada, user-ben or analyst-cem, with any password: they
+are in the groups admins, users and analysts.`,
   options: {},
   statuses: { stopped: [0, 'it was stopped'], failed: [1, 'the port is in use'] },
   seeAlso: 'docs/single-sign-on.md has the steps.',

@@ -106,7 +106,6 @@ export class GatehouseStack extends EnvironmentStack {
   private watch(deployment: Deployment, parts: Parts): void {
     const { settings } = deployment;
     const { httpApi, table, keys, log, functions, mail, auditLog, verification, backup } = parts;
-    const { issuerKeys } = parts;
     const metrics = metricsOf({
       ...deployment,
       apiId: httpApi.id,
@@ -129,7 +128,7 @@ export class GatehouseStack extends EnvironmentStack {
       mail: mail.sender.logGroup.logGroupName,
       audit: auditLog.writer.logGroup.logGroupName,
       verification: verification?.verifier.logGroup.logGroupName,
-      issuerKeys: issuerKeys?.fetcher.logGroup.logGroupName,
+      issuerKeys: parts.issuerKeys?.fetcher.logGroup.logGroupName,
       hasEdge: settings.edge !== undefined,
       hasEmergencyAccount: settings.ssoOnly !== undefined,
     });

@@ -32,7 +32,7 @@ export async function findAdministrator(
 }
 
 /** The outcome. Nothing has changed, unless the administrator is recovered. */
-export type RecoveryOutcome = Refused | { readonly outcome: 'recovered'; readonly user: User };
+type RecoveryOutcome = Refused | { readonly outcome: 'recovered'; readonly user: User };
 
 /**
  * Lets an administrator log in again who has lost the second factor, the password or both, for
