@@ -3,13 +3,13 @@ import { isObject, payloadOf } from './session.ts';
 /** What a log-in is tried with: the claims of a token, or the groups alone. */
 export type Tried =
   | { readonly claims: Readonly<Record<string, unknown>> }
-  | { readonly groups: readonly string[] };
+  | { readonly groups: string[] };
 
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
- * Reads claims as JSON, a token, or groups: a list in JSON or one on each line. Undefined for what
- * begins as one of them and is none.
+ * Reads claims as JSON, a token, or groups: a list in JSON or one on each line. Undefined for a
+ * text that looks like JSON or a token but cannot be read as one.
  */
 export function triedOf(text: string): Tried | undefined {
   const trimmed = text.trim();

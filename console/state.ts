@@ -127,8 +127,10 @@ export function loadIssuers(): Promise<void> {
   return loadingIssuers;
 }
 
-export const issuerName = (issuer: string): string =>
-  issuers.value.find((known) => known.issuer === issuer)?.name ?? issuer;
+export const knownIssuer = (issuer: string | undefined): Issuer | undefined =>
+  issuers.value.find((known) => known.issuer === issuer);
+
+export const issuerName = (issuer: string): string => knownIssuer(issuer)?.name ?? issuer;
 
 const BEGUN = 'gatehouse.sign-in';
 

@@ -15,6 +15,22 @@ export const CurrentPassword = () => (
   />
 );
 
+interface CodeProperties {
+  readonly hint?: string;
+  readonly focused?: boolean;
+}
+
+export const CodeField = ({ hint = texts().codeHint, focused = false }: CodeProperties) => (
+  <TextField
+    name="code"
+    label={texts().code}
+    hint={hint}
+    autocomplete="one-time-code"
+    verbatim
+    focused={focused}
+  />
+);
+
 export const NewPassword = () => (
   <TextField
     name="newPassword"

@@ -5,7 +5,7 @@ import { Dialog } from '../components/dialog.tsx';
 import { SelectField, TextField } from '../components/fields.tsx';
 import { Form, type Save } from '../components/form.tsx';
 import { Badge } from '../components/icon.tsx';
-import { CurrentPassword, KnownLogin } from '../components/password-fields.tsx';
+import { CodeField, CurrentPassword, KnownLogin } from '../components/password-fields.tsx';
 import { nameOf, textOf } from '../form.ts';
 import { BASE } from '../route.ts';
 import {
@@ -55,9 +55,8 @@ export function OwnIdentities() {
 }
 
 /** Asks for the password, after the provider has sent the browser back. */
-function LinkOwn(proof: { issuer: string; assertion: string; codeVerifier: string }) {
+function LinkOwn({ issuer, assertion, codeVerifier }: NonNullable<typeof proofToLink.value>) {
   const t = texts();
-  const { issuer, assertion, codeVerifier } = proof;
   const name = issuerName(issuer);
   const close = () => {
     proofToLink.value = undefined;
@@ -83,15 +82,7 @@ function LinkOwn(proof: { issuer: string; assertion: string; codeVerifier: strin
       <Form submit={t.link} onSave={save} onClose={close}>
         <KnownLogin login={account.value?.login} />
         <CurrentPassword />
-        {account.value?.secondFactor && (
-          <TextField
-            name="code"
-            label={t.code}
-            hint={t.codeHint}
-            autocomplete="one-time-code"
-            verbatim
-          />
-        )}
+        {account.value?.secondFactor && <CodeField />}
       </Form>
     </Dialog>
   );

@@ -18,9 +18,8 @@ export function LogInPreview() {
     setResult(undefined);
     const tried = triedOf(textOf(values, 'claims'));
     if (!tried) return { status: 0, message: 'claims', fieldErrors: [] };
-    const body = { issuer: textOf(values, 'issuer'), ...tried };
     const answer = await send('POST /api/issuers/preview', {
-      body: 'groups' in body ? { ...body, groups: [...body.groups] } : body,
+      body: { issuer: textOf(values, 'issuer'), ...tried },
     });
     if (!answer.ok) return answer.problem;
     setResult({ ...answer.data, ofToken: 'claims' in tried });
@@ -51,9 +50,9 @@ export function LogInPreview() {
 }
 
 /** Groups alone say which roles they grant, and nothing else. */
-function Result({ ofToken, ...result }: PreviewLogInResponse & { readonly ofToken: boolean }) {
+function Result(result: PreviewLogInResponse & { readonly ofToken: boolean }) {
   const t = texts();
-  const { roles, account, created, login, email, secondFactor } = result;
+  const { ofToken, roles, account, created, login, email, secondFactor } = result;
   return (
     <section class="card">
       <h2>{t.previewResult}</h2>

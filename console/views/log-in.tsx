@@ -3,6 +3,7 @@ import type { Problem } from '../api/request.ts';
 import { CheckField, TextField } from '../components/fields.tsx';
 import { Form } from '../components/form.tsx';
 import { Mark } from '../components/icon.tsx';
+import { CodeField } from '../components/password-fields.tsx';
 import { Providers } from '../components/providers.tsx';
 import { Screen } from '../components/screen.tsx';
 import { nameOf, textOf } from '../form.ts';
@@ -92,16 +93,7 @@ export function Credentials({ submit, onToken, login }: Properties) {
         focused={login !== undefined}
       />
       <div role="status">{needsCode && <p class="notice">{t.errors['error.coderequired']}</p>}</div>
-      {needsCode && (
-        <TextField
-          name="code"
-          label={t.code}
-          hint={t.codeHint}
-          autocomplete="one-time-code"
-          verbatim
-          focused
-        />
-      )}
+      {needsCode && <CodeField focused />}
       {login === undefined && (
         <CheckField name="rememberMe" label={t.remember} hint={t.rememberHint} />
       )}

@@ -1,10 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { RequestSecondFactorResponse } from '../api/generated/types.gen.ts';
 import type { Problem } from '../api/request.ts';
-import { TextField } from '../components/fields.tsx';
 import { Form } from '../components/form.tsx';
 import { Copy } from '../components/parts.tsx';
-import { CurrentPassword } from '../components/password-fields.tsx';
+import { CodeField, CurrentPassword } from '../components/password-fields.tsx';
 import { textOf } from '../form.ts';
 import { navigate, watchUnsaved } from '../navigation.ts';
 import { qrPath } from '../qr.ts';
@@ -83,14 +82,7 @@ function FactorOff({ onCodes }: Properties) {
           <Copy text={requested.secret} label={t.secret} />
         </p>
         <Form key="confirm" submit={t.factorConfirm} onSave={confirm}>
-          <TextField
-            name="code"
-            label={t.code}
-            hint={t.factorConfirmHint}
-            autocomplete="one-time-code"
-            verbatim
-            focused
-          />
+          <CodeField hint={t.factorConfirmHint} focused />
         </Form>
       </>
     );
@@ -157,13 +149,7 @@ function FactorOn({ onCodes }: Properties) {
 const Proof = () => (
   <>
     <CurrentPassword />
-    <TextField
-      name="code"
-      label={texts().code}
-      hint={texts().codeHint}
-      autocomplete="one-time-code"
-      verbatim
-    />
+    <CodeField />
   </>
 );
 

@@ -10,7 +10,7 @@ import { type Begun, exchangeCode, type Issuer, returnOf } from '../sign-in.ts';
 import {
   beginSignIn,
   claims,
-  issuers,
+  knownIssuer,
   loadIssuers,
   proofToLink,
   sendPublicly,
@@ -40,7 +40,7 @@ export function SignIn() {
   const [failed, setFailed] = useState<Failed>();
   // biome-ignore lint/correctness/useExhaustiveDependencies: a code can be used once.
   useEffect(() => void finish(search, begun).then(setFailed), []);
-  const issuer = issuers.value.find((known) => known.issuer === begun?.issuer);
+  const issuer = knownIssuer(begun?.issuer);
   return (
     <Screen title={t.logIn}>
       {!failed && <Waiting />}
@@ -107,7 +107,7 @@ async function finish(search: string, begun: Begun | undefined): Promise<Failed 
   const isOther = begun?.linking !== undefined && begun.linking !== claims.value?.id;
   if (!begun || !returned || isOther) return { text: t.signInUnexpected };
   await loadIssuers();
-  const issuer = issuers.value.find((known) => known.issuer === begun.issuer);
+  const issuer = knownIssuer(begun.issuer);
   if (!issuer) return { text: t.errors['error.network'] };
   const { name } = issuer;
   if ('error' in returned) {
@@ -116,10 +116,9 @@ async function finish(search: string, begun: Begun | undefined): Promise<Failed 
     return { text: fill(text, { name, reason: description ?? error }) };
   }
   const assertion = await exchangeCode(issuer, begun, returned.code, location.origin);
-  if (!assertion) return { text: fill(t.signInNotExchanged, { name }) };
+  const { iss, sub } = payloadOf(assertion ?? '') ?? {};
   // Another provider could have answered for the one that was asked.
-  if (payloadOf(assertion)?.iss !== issuer.issuer)
-    return { text: fill(t.signInNotExchanged, { name }) };
+  if (!assertion || iss !== issuer.issuer) return { text: fill(t.signInNotExchanged, { name }) };
   const { codeVerifier, target, linking } = begun;
   if (linking !== undefined) {
     proofToLink.value = { issuer: issuer.issuer, assertion, codeVerifier };
@@ -130,8 +129,7 @@ async function finish(search: string, begun: Begun | undefined): Promise<Failed 
     body: { grant_type: JWT_BEARER, assertion, code_verifier: codeVerifier },
   });
   if (!answer.ok) {
-    const { iss, sub } = payloadOf(assertion) ?? {};
-    const identity = { issuer: String(iss), subject: String(sub) };
+    const identity = { issuer: issuer.issuer, subject: String(sub) };
     return { problem: answer.problem, identity };
   }
   startSession(answer.data.access_token);
