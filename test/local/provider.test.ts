@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { issuerSetting, startProvider } from '../../infra/local/provider.ts';
 import { issuers } from '../../infra/settings/issuers.ts';
 import { issuerKeysKey } from '../../lib/identities/issuer-keys.ts';
+import { runCommand } from '../support/commands/run-command.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
 import { newCodeVerifier, nonceOf } from '../support/instance/provider.ts';
@@ -23,6 +24,22 @@ beforeAll(async () => {
 afterAll(async () => {
   await gatehouse.stop();
   provider.stop();
+});
+
+it('npm run admin -- issuer prints the setting, and rejects a URL of another issuer', async () => {
+  const { port } = new URL(provider.issuer);
+  const url = `http://localhost:${port}`;
+
+  const printed = await runCommand('issuer', [provider.issuer], {});
+  const other = await runCommand('issuer', [url], {});
+
+  const { name: _, roles: __, ...setting } = issuerSetting(provider.issuer);
+  const [, json = ''] = /"issuers": (\[.*\])/s.exec(printed.stdout) ?? [];
+  expect(v.parse(issuers, JSON.parse(json))).toMatchObject([{ ...setting, creates: 'nobody' }]);
+  expect([other.code, other.stderr]).toEqual([
+    1,
+    `${url} states another issuer, ${provider.issuer}: give its URL.\n`,
+  ]);
 });
 
 it('logs in whom the provider has logged in', async () => {

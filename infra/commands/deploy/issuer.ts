@@ -50,6 +50,9 @@ Options:
       await read(`${base}/.well-known/openid-configuration`),
     );
     if (!success) throw new Error(`The metadata of ${url} lack what OpenID Connect requires.`);
+    // OpenID Connect Discovery 1.0, 4.3; Entra ID states a pattern where no tenant is named.
+    if (output.issuer.replace(/\/$/, '') !== base)
+      throw new Error(`${url} states another issuer, ${output.issuer}: give its URL.`);
     const methods = output.code_challenge_methods_supported;
     if (methods && !methods.includes('S256'))
       throw new Error(`${url} does not support PKCE with S256, which the console uses.`);
