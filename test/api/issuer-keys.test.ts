@@ -1,9 +1,7 @@
-import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Settings } from '../../infra/settings/settings.ts';
 import { issuerKeysKey } from '../../lib/identities/issuer-keys.ts';
 import { commit } from '../../lib/table/change.ts';
 import { put, remove } from '../../lib/table/write.ts';
@@ -12,8 +10,10 @@ import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
 import { es256, makeSigningKeyPair } from '../support/instance/mint.ts';
 import {
+  issuerAt,
   jwt,
   logInForm,
+  makeProviderKey,
   newCodeVerifier,
   nonceOf,
   type Provider,
@@ -29,7 +29,6 @@ import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 const FETCHER = 'fetches the keys of identity providers every minute';
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
-type Issuer = Settings['issuers'][number];
 type Respond = (response: ServerResponse) => void;
 /** How the first provider responds to a request for its keys. */
 let respond: Respond;
@@ -43,49 +42,28 @@ const server = createServer((request, response) => {
   else respond(response);
 });
 
-/** A key pair of a provider: private for tests, and as the provider publishes it. */
-function keyPair(kid: string, modulusLength = 2048) {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
-  const published: JsonWebKey = { ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' };
-  return { published, key: { ...privateKey.export({ format: 'jwk' }), kid } };
-}
-const [first, second] = [keyPair('first'), keyPair('second')];
+const [first, second] = [makeProviderKey('first'), makeProviderKey('second')];
 const otherKey = makeSigningKeyPair('first');
 
 let gatehouse: Gatehouse;
 let setup: Setup;
 /** Creates accounts for nobody, and signs with RS256. */
-let provider: Issuer;
+let provider: Provider['issuer'];
 /** Signs with ES256, and requires a context of authentication and a second factor. */
-let other: Issuer;
+let other: Provider['issuer'];
 
 beforeAll(async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const issuerAt = (path: string, fields: Partial<Issuer>): Issuer => {
-    const issuer = `http://127.0.0.1:${port}${path}`;
-    return {
-      issuer,
-      name: path,
-      clientId: `client${path}`,
-      authorizationEndpoint: `${issuer}/authorize`,
-      tokenEndpoint: `${issuer}/token`,
-      keys: `${issuer}/keys`,
-      algorithms: ['RS256'],
-      loginClaim: 'preferred_username',
-      groupsClaim: 'groups',
-      creates: 'nobody',
-      secondFactor: 'amr',
-      ...fields,
-    };
-  };
-  provider = issuerAt('/company', {});
-  other = issuerAt('/other', {
+  const host = `http://127.0.0.1:${port}`;
+  provider = issuerAt(`${host}/company`, { roles: undefined, creates: 'nobody' });
+  other = issuerAt(`${host}/other`, {
+    clientId: 'other',
     algorithms: ['ES256'],
+    creates: 'nobody',
     secondFactor: 'always',
     requiredAcr: ['gold', 'silver'],
-    roles: { ROLE_ADMIN: ['admins'], ROLE_USER: ['users'] },
   });
   const changes = {
     issuers: [provider, other],
@@ -140,8 +118,8 @@ const REFUSED = { status: 400, body: { message: 'error.invalidgrant' } };
 
 const oct = { kty: 'oct', k: 'c2VjcmV0', kid: 'first' };
 const encryption = { ...first.published, use: 'enc' };
-const weak = keyPair('weak', 1024).published;
-const { kid: _, ...nameless } = first.published as JsonWebKey & { kid: string };
+const weak = makeProviderKey('weak', 1024).published;
+const { kid: _, ...nameless } = first.published;
 
 const BROKEN: [string, Respond][] = [
   ['ends the connection', (response) => response.destroy()],

@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ModuleIdentity } from '../../lib/integrations/integration.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
@@ -7,7 +6,13 @@ import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { EXISTS, set } from '../../lib/table/write.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
-import { idToken, logInForm, platformToken, testProvider } from '../support/instance/provider.ts';
+import {
+  idToken,
+  logInForm,
+  makeProviderKey,
+  platformToken,
+  testProvider,
+} from '../support/instance/provider.ts';
 import { RELEASE } from '../support/instance/run-variables.ts';
 
 /* Modules that authenticate themselves with tokens of the platforms on which they run. */
@@ -116,8 +121,7 @@ describe('the identity of a module', () => {
 });
 
 describe('a token of a platform is refused', () => {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const otherKey = { ...privateKey.export({ format: 'jwk' }), kid: provider.key.kid };
+  const { key } = makeProviderKey(provider.key.kid);
 
   it.each<[string, () => string]>([
     ['of another branch', () => token({ sub: 'repo:ORG/REPO:ref:refs/heads/next' })],
@@ -132,7 +136,7 @@ describe('a token of a platform is refused', () => {
     ['that has no time of issue', () => token({ iat: undefined })],
     [
       'with the signature of another key',
-      () => platformToken({ ...provider, key: otherKey }, { sub: SUBJECT }),
+      () => platformToken({ ...provider, key }, { sub: SUBJECT }),
     ],
     ['that is an ID token of a person', () => idToken(provider, { sub: SUBJECT })],
   ])('%s', async (_, assertion) => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authenticator } from '../../infra/commands/deploy/authenticator.ts';
-import type { Settings } from '../../infra/settings/settings.ts';
 import { issuerKeysKey } from '../../lib/identities/issuer-keys.ts';
 import { commit } from '../../lib/table/change.ts';
 import { nextVersion } from '../../lib/table/write.ts';
@@ -25,7 +24,7 @@ const FROM = '2026-01-15';
 const provider = testProvider();
 const CHANGES = {
   secondFactor: { requiredFor: ['ROLE_ADMIN' as const], from: FROM },
-  issuers: [provider.issuer as Settings['issuers'][number]],
+  issuers: [provider.issuer],
 };
 const REQUIRED = [403, 'error.secondfactorrequired'];
 

@@ -1,12 +1,11 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { linkOwnIdentity } from '../../lib/accounts/link-own-identity.ts';
-import { issuerKeysKey, usableKeys } from '../../lib/identities/issuer-keys.ts';
+import { issuerKeysKey } from '../../lib/identities/issuer-keys.ts';
 import { linkIdentity, unlinkIdentity } from '../../lib/identities/link-identity.ts';
 import { logInWithIdentity } from '../../lib/identities/log-in-with-identity.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Identity, User } from '../../lib/users/user.ts';
 import { identityGuardKey } from '../../lib/users/user-items.ts';
-import { idToken, nonceOf, type Provider } from '../support/instance/provider.ts';
+import { idToken, issuerAt, makeProviderKey, nonceOf } from '../support/instance/provider.ts';
 import { NOW } from './determinism.ts';
 import {
   factorSecrets,
@@ -22,27 +21,10 @@ import type { Request } from './worlds.ts';
 
 /* Every request that is about an identity. */
 
-const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const URL = 'https://provider.example';
-const provider: Provider = {
-  issuer: {
-    issuer: URL,
-    name: 'Company account',
-    clientId: 'gatehouse',
-    authorizationEndpoint: `${URL}/authorize`,
-    tokenEndpoint: `${URL}/token`,
-    keys: `${URL}/keys`,
-    algorithms: ['RS256'],
-    loginClaim: 'preferred_username',
-    groupsClaim: 'groups',
-    roles: { ROLE_ADMIN: ['admins'], ROLE_USER: ['users'] },
-    creates: 'mapped',
-    secondFactor: 'amr',
-  },
-  key: { ...privateKey.export({ format: 'jwk' }), kid: 'key' },
-};
+const { key, published } = makeProviderKey('key');
+const provider = { issuer: issuerAt(URL), key };
 const issuers = [provider.issuer];
-const published = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'key' }] };
 
 const identityOf = (subject: string): Identity => ({ issuer: URL, subject });
 /** A user who is linked with the identity whose subject is the login. */
@@ -51,7 +33,7 @@ export const linked = (user: User): User => ({ ...user, identities: [identityOf(
 /** As `tableOf`, with what log-ins with the identities of the users need. */
 export const tableWithIdentities = (...users: readonly User[]): Item[] => [
   ...tableOf(...users),
-  { ...issuerKeysKey(URL), keys: usableKeys(published), fetchedAt: NOW },
+  { ...issuerKeysKey(URL), keys: [published], fetchedAt: NOW },
   ...users.flatMap(({ id, identities = [] }) =>
     identities.map(({ issuer, subject }) => ({ ...identityGuardKey(issuer, subject), id })),
   ),

@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { expect, it } from 'vitest';
 import {
   hasSecondFactor,
@@ -6,31 +5,24 @@ import {
   verifiedAddress,
   verifyIdToken,
 } from '../../lib/identities/id-token.ts';
-import type { Issuer } from '../../lib/identities/issuer.ts';
-import { idToken, newCodeVerifier, nonceOf } from '../support/instance/provider.ts';
+import {
+  idToken,
+  issuerAt,
+  makeProviderKey,
+  newCodeVerifier,
+  nonceOf,
+} from '../support/instance/provider.ts';
 
 /* ID tokens with the claims of known providers, as their documentation states them. */
 
-const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const kid = 'key';
-const ISSUER: Issuer = {
-  issuer: 'https://login.example.com/company',
-  name: 'Company account',
-  clientId: 'gatehouse',
-  authorizationEndpoint: 'https://login.example.com/authorize',
-  tokenEndpoint: 'https://login.example.com/token',
-  keys: 'https://login.example.com/keys',
-  algorithms: ['RS256'],
-  loginClaim: 'preferred_username',
-  groupsClaim: 'groups',
+const { key, published } = makeProviderKey('key');
+const ISSUER = issuerAt('https://login.example.com/company', {
   roles: { ROLE_ADMIN: ['admins', 'f1b3d1a2-6c1e-4a0b-9a51-0e2f6f1d7c11'] },
-  creates: 'mapped',
-  secondFactor: 'amr',
-};
+});
 const NAMES = { given_name: 'Anna', family_name: 'Berg', name: 'Anna Berg' };
 const ADDRESS = { email: 'anna@example.com', email_verified: true };
 
-it.each<[string, Partial<Issuer>, object, object]>([
+it.each<[string, Partial<typeof ISSUER>, object, object]>([
   [
     'Entra ID, with groups by their object ids',
     {},
@@ -118,11 +110,9 @@ it.each<[string, Partial<Issuer>, object, object]>([
 ])('the claims of %s are understood', (_, changes, stated, expected) => {
   const issuer = { ...ISSUER, ...changes };
   const codeVerifier = newCodeVerifier();
-  const key = { ...privateKey.export({ format: 'jwk' }), kid };
   const token = idToken({ issuer, key }, { nonce: nonceOf(codeVerifier), ...stated });
-  const published = [{ ...publicKey.export({ format: 'jwk' }), kid }] as never[];
 
-  const claims = verifyIdToken(token, issuer, published, codeVerifier, Date.now());
+  const claims = verifyIdToken(token, issuer, [published], codeVerifier, Date.now());
 
   expect({
     login: claims[issuer.loginClaim],

@@ -1,7 +1,17 @@
-import { createHash, createPrivateKey, type JsonWebKey, randomBytes, sign } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type JsonWebKey,
+  randomBytes,
+  sign,
+} from 'node:crypto';
 import { inject } from 'vitest';
-import type { Issuer } from '../../../lib/identities/issuer.ts';
+import type { Settings } from '../../../infra/settings/settings.ts';
+import type { IssuerKey } from '../../../lib/identities/issuer-keys.ts';
 import type { ModuleIssuer } from '../../../lib/modules/module-issuer.ts';
+
+type Issuer = Settings['issuers'][number];
 
 /** What ID tokens of an identity provider are made of. */
 export interface Provider {
@@ -17,6 +27,36 @@ export interface TestProvider extends Provider {
 
 /** The identity provider of the stack of this run. */
 export const testProvider = (): TestProvider => inject('provider');
+
+/** The settings of an identity provider with this URL. */
+export const issuerAt = (issuer: string, fields: Partial<Issuer> = {}): Issuer => ({
+  issuer,
+  name: 'Company account',
+  clientId: 'gatehouse',
+  authorizationEndpoint: `${issuer}/authorize`,
+  tokenEndpoint: `${issuer}/token`,
+  keys: `${issuer}/keys`,
+  algorithms: ['RS256'],
+  loginClaim: 'preferred_username',
+  groupsClaim: 'groups',
+  roles: { ROLE_ADMIN: ['admins'], ROLE_USER: ['users'], ROLE_ANALYST: ['analysts'] },
+  creates: 'mapped',
+  secondFactor: 'amr',
+  ...fields,
+});
+
+/** A new key of a provider, and its public half as the provider publishes it. */
+export function makeProviderKey(
+  kid: string,
+  modulusLength = 2048,
+): { readonly key: Provider['key']; readonly published: IssuerKey } {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
+  const { kty: _, ...parameters } = publicKey.export({ format: 'jwk' });
+  return {
+    key: { ...privateKey.export({ format: 'jwk' }), kid },
+    published: { ...parameters, kty: 'RSA', kid, use: 'sig' },
+  };
+}
 
 export const newCodeVerifier = (): string => randomBytes(32).toString('base64url');
 export const nonceOf = (codeVerifier: string): string =>

@@ -1,19 +1,23 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { idToken, nonceOf, type Provider, type TestProvider } from '../instance/provider.ts';
+import {
+  idToken,
+  issuerAt,
+  makeProviderKey,
+  nonceOf,
+  type Provider,
+  type TestProvider,
+} from '../instance/provider.ts';
 
 /**
  * Starts two issuers with one key. The first one logs browsers in, as the person or with the error
  * that their cookie `answer` states. Other tests sign the tokens of both.
  */
 export async function startProvider(): Promise<TestProvider & { stop(): void }> {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const kid = randomUUID();
-  const published = { ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' };
-  const key = { ...privateKey.export({ format: 'jwk' }), kid };
+  const { key, published } = makeProviderKey(randomUUID());
   const server = createServer(async (request, response) => {
     const { pathname, searchParams: asked } = new URL(request.url ?? '', 'http://provider');
     if (pathname === '/company/authorize')
@@ -27,21 +31,7 @@ export async function startProvider(): Promise<TestProvider & { stop(): void }> 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const host = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const url = `${host}/company`;
-  const issuer: Provider['issuer'] = {
-    issuer: url,
-    name: 'Company account',
-    clientId: 'gatehouse',
-    authorizationEndpoint: `${url}/authorize`,
-    tokenEndpoint: `${url}/token`,
-    keys: `${url}/keys`,
-    algorithms: ['RS256'],
-    loginClaim: 'preferred_username',
-    groupsClaim: 'groups',
-    roles: { ROLE_ADMIN: ['admins'], ROLE_USER: ['users'], ROLE_ANALYST: ['analysts'] },
-    creates: 'mapped',
-    secondFactor: 'amr',
-  };
+  const issuer = issuerAt(`${host}/company`);
   return {
     issuer,
     moduleIssuer: {
