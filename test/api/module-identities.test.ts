@@ -8,12 +8,12 @@ import { EXISTS, set } from '../../lib/table/write.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import {
   idToken,
+  JWT_BEARER,
   logInForm,
   makeProviderKey,
   platformToken,
   testProvider,
 } from '../support/instance/provider.ts';
-import { RELEASE } from '../support/instance/run-variables.ts';
 
 /* Modules that authenticate themselves with tokens of the platforms on which they run. */
 
@@ -29,7 +29,6 @@ const setup = useSetup(gatehouse);
 const provider = testProvider();
 const { issuer, audience } = provider.moduleIssuer;
 const SUBJECT = 'repo:ORG/REPO:ref:refs/heads/main';
-const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const MINUTE = 60;
 let admin: string;
 beforeAll(async () => {
@@ -75,7 +74,7 @@ describe('the identity of a module', () => {
       status: 200,
       body: { token_type: 'Bearer', expires_in: 900, scope: 'module' },
     });
-    if (!RELEASE) expect(calls).toEqual(['BatchGetItem']);
+    expect(calls).toEqual(['BatchGetItem']);
     expect((await poll(id, again.body.access_token)).status).toBe(200);
     const listed = await gatehouse.call('GET', pathOf(id), { token: admin });
     expect(listed.body).toMatchObject([

@@ -44,8 +44,14 @@ async function linkedAccount(subject: string, fields: Partial<User> = {}) {
   const made = await setup.account({ authorities: ['ROLE_USER'], identities, ...fields });
   return { ...made, claims: { sub: subject, groups: ['users'] } };
 }
+/** Proves an identity and the password `pass`, unless these fields say otherwise. */
+const linkOwn = (token: string, sub: string, fields: object = {}) => {
+  const { assertion, code_verifier: codeVerifier } = logInForm(provider, { sub });
+  const proof = { assertion, codeVerifier, currentPassword: 'pass', ...fields };
+  return post('/api/account/identities', proof, token);
+};
 
-/** The newest entries about a user, each as who did what. */
+/** The newest entries about a user, each as its actor and its action. */
 async function entriesAbout({ id }: { id: number }, size = 3): Promise<string[]> {
   const path = `/api/audits?target.equals=user/${id}&size=${size}`;
   const { body } = await gatehouse.call('GET', path, { token: admin });
@@ -68,8 +74,7 @@ it('the providers are listed for everybody, without what concerns only the servi
 
 describe('the only administrator', () => {
   it('keeps the role that the groups no longer grant, and is told so by mail', async () => {
-    const { assertion, code_verifier: codeVerifier } = logInForm(provider, { sub: 'only' });
-    await post(OWN, { assertion, codeVerifier, currentPassword: 'admin' });
+    await linkOwn(admin, 'only', { currentPassword: 'admin' });
 
     const first = await logIn({ sub: 'only', groups: ['analysts'] });
     const second = await logIn({ sub: 'only', groups: [] });
@@ -274,13 +279,6 @@ describe('a log-in of a known identity', () => {
   );
 });
 
-const OWN = '/api/account/identities';
-/** Proves an identity and the password `pass`, unless these fields say otherwise. */
-const linkOwn = (token: string, sub: string, fields: object = {}) => {
-  const { assertion, code_verifier: codeVerifier } = logInForm(provider, { sub });
-  return post(OWN, { assertion, codeVerifier, currentPassword: 'pass', ...fields }, token);
-};
-
 describe('users link their own account', () => {
   it('with their password, which the trail and a mail record', async () => {
     const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });
@@ -454,6 +452,14 @@ describe('the preview of a log-in', () => {
     });
   });
 
+  it('shows the roles of groups alone, whatever the claim is called', async () => {
+    const groups = ['analysts', 'staff'];
+
+    const { body } = await post('/api/issuers/preview', { issuer, groups });
+
+    expect(body).toMatchObject({ roles: ['ROLE_ANALYST'], account: null, created: false });
+  });
+
   it.each<[string, object]>([
     ['no group that grants a role', { groups: [] }],
     ['no login', { preferred_username: undefined }],
@@ -476,12 +482,4 @@ describe('the preview of a log-in', () => {
 
     expect(received.map(messageOf)).toEqual([[400, 'error.validation'], REFUSED]);
   });
-});
-
-it('a preview shows the roles of groups alone, whatever the claim is called', async () => {
-  const { issuer } = provider.issuer;
-  const body = { issuer, groups: ['analysts', 'staff'] };
-  const preview = await gatehouse.call('POST', '/api/issuers/preview', { token: admin, body });
-
-  expect(preview.body).toMatchObject({ roles: ['ROLE_ANALYST'], account: null, created: false });
 });

@@ -6,7 +6,7 @@ import { issuerKeysKey } from '../../lib/identities/issuer-keys.ts';
 import { runCommand } from '../support/commands/run-command.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
-import { newCodeVerifier, nonceOf } from '../support/instance/provider.ts';
+import { JWT_BEARER, newCodeVerifier, nonceOf } from '../support/instance/provider.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* A log-in at a real OpenID provider, as a browser makes it: redirects, cookies and forms. */
@@ -49,7 +49,7 @@ it('logs in whom the provider has logged in', async () => {
   const idToken = await logInAtProvider('admin-ada', codeVerifier);
 
   const form = {
-    grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    grant_type: JWT_BEARER,
     assertion: idToken,
     code_verifier: codeVerifier,
   };

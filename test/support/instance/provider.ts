@@ -105,6 +105,9 @@ export function jwt(
   return `${input}.${Buffer.from(signer(Buffer.from(input))).toString('base64url')}`;
 }
 
+/** The grant type of RFC 7523. */
+export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
 /** The form of a log-in with an ID token that has these claims. */
 export function logInForm(
   provider: Provider,
@@ -112,7 +115,7 @@ export function logInForm(
 ): Record<'grant_type' | 'assertion' | 'code_verifier', string> {
   const codeVerifier = newCodeVerifier();
   return {
-    grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    grant_type: JWT_BEARER,
     assertion: idToken(provider, { nonce: nonceOf(codeVerifier), ...claims }),
     code_verifier: codeVerifier,
   };
