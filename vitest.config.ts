@@ -19,11 +19,11 @@ delete process.env.AWS_PROFILE;
 
 // A mixed run has instances of two versions. The first five count the calls of instances, restart
 // them or compare two responses; the others start stacks of their own, which have one version, or
-// mix two in every run. The release has neither SCIM nor single sign-on.
+// mix two in every run. The release has neither SCIM nor identities of people and modules.
 const ONE_VERSION_TESTS = process.env.RELEASE
   ? [
       'test/api/{call-budgets,ended-sessions,format,head,list-costs}.test.ts',
-      'test/api/{audit-log,cross-site,edge,mixed-versions}.test.ts',
+      'test/api/{audit-log,cross-site,edge,emergency,mixed-versions}.test.ts',
       'test/api/{password-policy,second-factor-required}.test.ts',
       'test/{api/scim,concurrency/identity-log-ins}.test.ts',
       'test/api/{issuer-keys,module-identities,single-sign-on,wrong-id-tokens}.test.ts',
