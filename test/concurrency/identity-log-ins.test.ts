@@ -68,7 +68,7 @@ const unlinked = ({ user: { login } }: Person): Change => [
 ];
 
 /** What the people do, and what must not happen meanwhile. */
-class Storm {
+class Soak {
   readonly #people: readonly Person[];
   readonly violations: string[] = [];
   readonly done = new Map<string, number>();
@@ -186,19 +186,19 @@ beforeAll(async () => {
 
 it('one administrator remains when the groups of the last two are emptied at once', async () => {
   const chosen = people.slice(0, 2);
-  const storm = new Storm(chosen);
+  const soak = new Soak(chosen);
   for (const round of [0, 1]) {
     for (const person of chosen) await logIn(person, 'users', 'admins');
-    if (round === 0) for (const person of [first, ...people.slice(2)]) await storm.demote(person);
+    if (round === 0) for (const person of [first, ...people.slice(2)]) await soak.demote(person);
     barrier.raise(2, round === 0);
 
     const received = await Promise.all(
       chosen.map((person) => logIn(person, 'users').finally(barrier.lift)),
     );
 
-    await storm.readRoster();
+    await soak.readRoster();
     expect(received.map(({ status }) => status)).toEqual([200, 200]);
-    expect(storm.violations).toEqual([]);
+    expect(soak.violations).toEqual([]);
   }
 });
 
@@ -206,17 +206,17 @@ it.each(LONG ? [2, 3, 4, 5] : [3])(
   '%d administrators never lose the last one, nor a log-in',
   async (count) => {
     const [chosen, others] = [people.slice(0, count), [first, ...people.slice(count)]];
-    const storm = new Storm(chosen);
+    const soak = new Soak(chosen);
     for (const person of chosen)
       expect(await logIn(person, 'users', 'admins')).toMatchObject({ status: 200 });
-    for (const person of others) await storm.demote(person);
+    for (const person of others) await soak.demote(person);
 
     let isOver = false;
     const readRoster = async () => {
-      while (!isOver) await storm.readRoster();
+      while (!isOver) await soak.readRoster();
     };
     const work = async (_: unknown, worker: number) => {
-      for (let step = 0; step < STEPS; step++) await storm.step(2 * worker + step);
+      for (let step = 0; step < STEPS; step++) await soak.step(2 * worker + step);
     };
     const reading = readRoster();
     await Promise.all(Array.from({ length: WORKERS }, work)).finally(() => {
@@ -224,9 +224,9 @@ it.each(LONG ? [2, 3, 4, 5] : [3])(
     });
     await reading;
 
-    expect(storm.violations).toEqual([]);
+    expect(soak.violations).toEqual([]);
     const done = ['log-in of users 200', 'unlink 200', 'restored 200'];
-    expect([...storm.done.keys()]).toEqual(expect.arrayContaining(done));
-    if (LONG) console.log(storm.done);
+    expect([...soak.done.keys()]).toEqual(expect.arrayContaining(done));
+    if (LONG) console.log(soak.done);
   },
 );
