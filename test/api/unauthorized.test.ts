@@ -6,7 +6,7 @@ import {
   type PreparedRequest,
 } from '../support/instance/example-requests.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { itemsOf } from '../support/instance/items.ts';
+import { itemsBesidesCounts } from '../support/instance/items.ts';
 import { RELEASE } from '../support/instance/run-variables.ts';
 import { type Loss, makeTokensOfLost, openSetup, type Setup } from '../support/instance/setup.ts';
 
@@ -57,11 +57,6 @@ function scopesFor({ scope }: ExampleRequest): readonly Scope[] {
 const send = ({ method, path, body }: PreparedRequest, token?: string) =>
   gatehouse.call(method, path, { token, body });
 
-/** Items that count requests, including rejected ones. */
-const isCount = (name: string): boolean => /^(ATTEMPTS|READS)#/.test(name);
-const itemsBesidesCounts = async () =>
-  [...(await itemsOf(gatehouse.cloud))].filter(([name]) => !isCount(name));
-
 /**
  * The status for a token whose user has suffered this loss; undefined where the request is served.
  */
@@ -88,14 +83,14 @@ describe.each(PROTECTED)('$route', (example) => {
     // The cold start of a function may call KMS.
     await send(request);
     kmsCalls = 0;
-    const before = await itemsBesidesCounts();
+    const before = await itemsBesidesCounts(gatehouse.cloud);
 
     const statuses: [string, number][] = [];
     for (const [caller] of rejected)
       statuses.push([caller, (await send(request, tokens.get(caller))).status]);
 
     expect(statuses).toEqual(rejected);
-    expect(await itemsBesidesCounts()).toEqual(before);
+    expect(await itemsBesidesCounts(gatehouse.cloud)).toEqual(before);
     // Each version has a cold start of its own.
     if (!RELEASE) expect(kmsCalls).toBe(0);
   });
@@ -109,7 +104,7 @@ describe.each(PROTECTED)('$route', (example) => {
     const owner = { id: Number(user.split('/')[1]) };
     const lacking = await setup.apiToken(owner, others);
     await gatehouse.cloud.mailsHandedOver();
-    const before = await itemsBesidesCounts();
+    const before = await itemsBesidesCounts(gatehouse.cloud);
 
     const { status, headers } = await send(request, lacking.token);
 
@@ -117,7 +112,7 @@ describe.each(PROTECTED)('$route', (example) => {
     expect(headers['www-authenticate']).toBe(
       `Bearer error="insufficient_scope"${scope ? `, scope="${scope}"` : ''}`,
     );
-    expect(await itemsBesidesCounts()).toEqual(before);
+    expect(await itemsBesidesCounts(gatehouse.cloud)).toEqual(before);
     for (const each of scopes) {
       const admitted = await example.prepare(setup);
       const caller = { id: Number(admitted.user.split('/')[1]) };

@@ -49,6 +49,10 @@ export async function itemsOf(cloud: Cloud): Promise<Items> {
   return items;
 }
 
+/** The items besides those that count requests, including rejected ones. */
+export const itemsBesidesCounts = async (cloud: Cloud): Promise<[string, Item][]> =>
+  [...(await itemsOf(cloud))].filter(([name]) => !/^(ATTEMPTS|READS)#/.test(name));
+
 /** Items per request, by the limit of BatchWriteItem. */
 const BATCH_ITEMS_MAX = 25;
 
