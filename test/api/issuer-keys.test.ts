@@ -38,7 +38,7 @@ const json =
     response.end(typeof document === 'string' ? document : JSON.stringify(document));
 const server = createServer((request, response) => {
   if (request.url === '/other/keys') json({ keys: [otherKey.jwk] })(response);
-  else if (request.url === '/elsewhere') json({ keys: [first.published] })(response);
+  else if (request.url === '/elsewhere') json({ keys: [second.published] })(response);
   else respond(response);
 });
 
