@@ -130,8 +130,13 @@ it('every request makes exactly the calls in docs/calls.md; -u updates it', asyn
     );
     return [name, cheapest[0] as Budget] as const;
   };
+  // The other requests create integrations, and a list of more than 20 is charged.
+  const listed = REQUESTS.find(({ route }) => route === 'GET /api/modules') as ExampleRequest;
+  const listedBudget = await measure(listed);
   // The calls of concurrent requests are told apart by their routes.
-  const measured = await mapConcurrently(REQUESTS, 6, (request) => measure(request));
+  const measured = await mapConcurrently(REQUESTS, 6, async (request) =>
+    request === listed ? listedBudget : measure(request),
+  );
   measured.push(
     await measure(CREATION_WITH_PASSWORD, `${CREATION_WITH_PASSWORD.route} with a password`),
     await measure(LOG_IN_WITH_ID_TOKEN, `${LOG_IN_WITH_ID_TOKEN.route} with an ID token`),
