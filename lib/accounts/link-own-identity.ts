@@ -41,7 +41,7 @@ export async function linkOwnIdentity(
   const user = await caller.findUser();
   const unverified = readAssertion(assertion);
   const issuer = issuers.find((known) => known.issuer === unverified.issuer);
-  if (!issuer) throw new Failure('invalid-grant');
+  if (!issuer) throw new Failure('invalid-grant', { reason: 'issuer' });
   const identity = { issuer: issuer.issuer, subject: unverified.subject };
   await throttle.attempt(
     { ...attemptBy(caller, user, source), alsoRead: [issuerKeysKey(issuer.issuer)] },

@@ -83,6 +83,7 @@ interface Details extends ErrorOptions {
   readonly retryAfter?: number;
   readonly scope?: string | undefined;
   readonly plan?: unknown;
+  readonly reason?: string;
 }
 
 /**
@@ -98,6 +99,8 @@ export class Failure extends Error {
   readonly scope: string | undefined;
   /** The plan as it is now, if one was rejected for a change since. */
   readonly plan: unknown;
+  /** What the client is not told, for the log: a word from the code. */
+  readonly reason: string | undefined;
   /** How many changes of a plan were made before it. */
   applied: number | undefined;
   /** A value that only attempts at one login have, for the log: the login may be a password. */
@@ -105,7 +108,7 @@ export class Failure extends Error {
 
   constructor(
     code: FailureCode,
-    { fieldErrors, retryAfter, scope, plan, ...options }: Details = {},
+    { fieldErrors, retryAfter, scope, plan, reason, ...options }: Details = {},
   ) {
     super(code, options);
     this.name = 'Failure';
@@ -114,5 +117,6 @@ export class Failure extends Error {
     this.retryAfter = retryAfter;
     this.scope = scope;
     this.plan = plan;
+    this.reason = reason;
   }
 }

@@ -17,7 +17,11 @@ export function logRequest(
   event: Event,
   status: number | undefined,
   milliseconds: number,
-  { code: failure, loginPseudonym }: Partial<Pick<Failure, 'code' | 'loginPseudonym'>> = {},
+  {
+    code: failure,
+    reason,
+    loginPseudonym,
+  }: Partial<Pick<Failure, 'code' | 'reason' | 'loginPseudonym'>> = {},
 ): void {
   const { routeKey: route, requestContext, clientAddress, caller } = event;
   const duration: Metric = {
@@ -37,6 +41,7 @@ export function logRequest(
       clientId: caller && 'clientId' in caller ? caller.clientId : event.clientId,
       clientAddress,
       failure,
+      reason,
       loginPseudonym,
       retries,
     },

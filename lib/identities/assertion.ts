@@ -1,4 +1,11 @@
 import { createHash } from 'node:crypto';
+import {
+  JwtExpiredError,
+  JwtInvalidAudienceError,
+  JwtInvalidSignatureAlgorithmError,
+  JwtInvalidSignatureError,
+  KidNotFoundInJwksError,
+} from 'aws-jwt-verify/error';
 import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
 import { verifyJwtSync } from 'aws-jwt-verify/jwt-verifier';
 import * as v from 'valibot';
@@ -59,7 +66,7 @@ export function readAssertion(token: string): Unverified {
     if (!iss || !v.is(subject, sub)) throw new Error('The token has no issuer or subject');
     return { issuer: iss, subject: sub, used: usedKey(token) };
   } catch (cause) {
-    throw new Failure('invalid-grant', { cause });
+    throw new Failure('invalid-grant', { cause, reason: 'malformed' });
   }
 }
 
@@ -70,8 +77,8 @@ export interface Expected {
   readonly algorithms: readonly string[];
   /** How long ago it may have been issued; five minutes by default. */
   readonly ageSecondsMax?: number;
-  /** What else the claims must satisfy; throws or returns false. */
-  readonly accepts?: (claims: Claims) => boolean;
+  /** What else is wrong with the claims: a word for the log. */
+  readonly reject?: (claims: Claims) => string | undefined;
 }
 
 /**
@@ -85,8 +92,7 @@ export function verifyAssertion(
   keys: readonly IssuerKey[],
   now: number,
 ): Claims {
-  const { issuer, audience, algorithms, accepts = () => true } = expected;
-  const { ageSecondsMax = AGE_SECONDS_MAX } = expected;
+  const { issuer, audience } = expected;
   try {
     return verifyJwtSync(
       token,
@@ -96,22 +102,42 @@ export function verifyAssertion(
         audience,
         graceSeconds: CLOCK_SKEW_SECONDS,
         customJwtCheck({ header, payload }) {
-          const isAccepted =
-            algorithms.includes(header.alg as string) &&
-            // An access token of the same issuer is not meant for the client.
-            [undefined, 'JWT', 'jwt'].includes(header.typ as string | undefined) &&
-            !('crit' in header) &&
-            isFor(audience, payload) &&
-            isFresh(payload, now / 1000, ageSecondsMax) &&
-            accepts(payload);
-          if (!isAccepted) throw new Error('The token is not meant for this service');
+          const reason = reasonToReject(header, payload, expected, now / 1000);
+          if (reason) throw new Failure('invalid-grant', { reason });
         },
       },
     );
   } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    const [, known] = REASONS.find(([kind]) => cause instanceof kind) ?? [];
     // The library also throws plain errors, for example for a malformed signature.
-    throw new Failure('invalid-grant', { cause });
+    const reason = keys.length === 0 ? 'no-keys' : (known ?? 'malformed');
+    throw new Failure('invalid-grant', { cause, reason });
   }
+}
+
+/** Bundles rename the classes of the library. */
+const REASONS = [
+  [KidNotFoundInJwksError, 'unknown-key'],
+  [JwtInvalidSignatureAlgorithmError, 'algorithm'],
+  [JwtInvalidSignatureError, 'signature'],
+  [JwtInvalidAudienceError, 'audience'],
+  [JwtExpiredError, 'age'],
+] as const;
+
+function reasonToReject(
+  header: Claims,
+  claims: Claims,
+  { audience, algorithms, ageSecondsMax = AGE_SECONDS_MAX, reject }: Expected,
+  now: number,
+): string | undefined {
+  if (!algorithms.includes(header.alg as string)) return 'algorithm';
+  // An access token of the same issuer is not meant for the client.
+  const isTyped = [undefined, 'JWT', 'jwt'].includes(header.typ as string | undefined);
+  if (!isTyped || 'crit' in header) return 'type';
+  if (!isFor(audience, claims)) return 'audience';
+  if (!isFresh(claims, now, ageSecondsMax)) return 'age';
+  return reject?.(claims);
 }
 
 /** OpenID Connect Core 1.0, 3.1.3.7: no other audience, and no other party. */

@@ -32,10 +32,10 @@ export function verifyIdToken(
       issuer: iss,
       audience,
       algorithms,
-      accepts: ({ nonce: stated, acr }) =>
-        CODE_VERIFIER.test(codeVerifier) &&
-        stated === nonce &&
-        (!requiredAcr || requiredAcr.includes(acr as string)),
+      reject({ nonce: stated, acr }) {
+        if (!CODE_VERIFIER.test(codeVerifier) || stated !== nonce) return 'nonce';
+        return requiredAcr && !requiredAcr.includes(acr as string) ? 'acr' : undefined;
+      },
     },
     keys,
     now,
@@ -56,7 +56,7 @@ export function rolesBy(claims: Claims, { roles, groupsClaim }: Issuer): Role[] 
   if (!roles) return undefined;
   const { [groupsClaim]: stated, _claim_names: elsewhere, hasgroups } = claims;
   const isElsewhere = hasgroups || Object.hasOwn(Object(elsewhere), groupsClaim);
-  if (stated === undefined && isElsewhere) throw new Failure('invalid-grant');
+  if (stated === undefined && isElsewhere) throw new Failure('invalid-grant', { reason: 'groups' });
   const groups = [stated].flat();
   return ROLES.filter((role) => roles[role]?.some((group) => groups.includes(group)));
 }

@@ -87,9 +87,14 @@ export function usableKeys(document: unknown): IssuerKey[] {
     const { success, output } = v.safeParse(jwk, key);
     return success ? [output] : [];
   });
-  if (usable.length === 0) throw new Error('The JWK Set has no key that can verify signatures');
+  if (usable.length === 0)
+    throw unusable('NO_KEY', 'The JWK Set has no key that can verify signatures');
   return usable;
 }
+
+/** An error whose code is logged: a message never is. */
+const unusable = (code: string, message: string): Error =>
+  Object.assign(new Error(message), { code });
 
 /** Fetches a JWK Set. Throws for anything but a document of a usual size that comes in time. */
 async function fetchKeys(url: string): Promise<IssuerKey[]> {
@@ -99,12 +104,14 @@ async function fetchKeys(url: string): Promise<IssuerKey[]> {
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  if (!response.ok) throw new Error(`The JWK Set is answered with ${response.status}`);
+  const { ok, status } = response;
+  if (!ok) throw unusable(`HTTP_${status}`, `The JWK Set is answered with ${status}`);
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > BYTES_MAX) throw new Error(`The JWK Set has more than ${BYTES_MAX} bytes`);
+    if (size > BYTES_MAX)
+      throw unusable('TOO_LARGE', `The JWK Set has more than ${BYTES_MAX} bytes`);
     chunks.push(chunk);
   }
   return usableKeys(JSON.parse(Buffer.concat(chunks).toString('utf8')));
@@ -136,9 +143,11 @@ async function refresh(table: Table, { issuer, keys: url }: KeySource): Promise<
   } catch (error) {
     const isAlarming = age > SILENT_AGE_MS_MAX;
     const metrics = isAlarming ? [MISSING_KEYS] : [];
+    // `fetch` hides what has failed.
+    const { cause } = error as Error;
     logError(
       'keysNotFetched',
-      error,
+      cause ?? error,
       { issuer, ...(isAlarming && { missingKeys: 1 }) },
       ...metrics,
     );

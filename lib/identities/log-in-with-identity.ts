@@ -93,8 +93,9 @@ export async function logInWithIdentity(
   let [keysItem, guard, used]: (Item | undefined)[] = [...items];
   let claims: Claims;
   try {
+    if (!issuer) throw new Failure('invalid-grant', { reason: 'issuer' });
     // Before any work: whoever repeats a token must not keep the items of a user busy with it.
-    if (!issuer || used) throw new Failure('invalid-grant');
+    if (used) throw new Failure('invalid-grant', { reason: 'used' });
     claims = verifyIdToken(assertion, issuer, keysIn(keysItem, now), codeVerifier, now);
   } catch (error) {
     await count();
@@ -182,7 +183,7 @@ async function returning(
   user: User,
   granted: readonly Role[] | undefined,
 ): Promise<Person> {
-  if (!user.activated) throw new Failure('invalid-grant');
+  if (!user.activated) throw new Failure('invalid-grant', { reason: 'deactivated' });
   if (!granted) return { before: user, after: user, keepsAdministrator: false };
   const losesAdministrator = administers(user) && !granted.includes('ROLE_ADMIN');
   const roster = losesAdministrator ? await table.get(rosterKey) : undefined;

@@ -1,6 +1,6 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
-import { readAssertion, verifyAssertion } from '../identities/assertion.ts';
+import { type Claims, readAssertion, verifyAssertion } from '../identities/assertion.ts';
 import { issuerKeysKey, keysIn } from '../identities/issuer-keys.ts';
 import { confirmedCredential, identityOf } from './credential.ts';
 import {
@@ -36,7 +36,8 @@ export async function exchangeIdentity(
   const credential = confirmedCredential(items, clientId, now);
   try {
     const identity = credential && identityOf(credential);
-    if (!issuer || !credential || !identity) throw new Failure('invalid-grant');
+    if (!issuer) throw new Failure('invalid-grant', { reason: 'issuer' });
+    if (!credential || !identity) throw new Failure('invalid-grant', { reason: 'credential' });
     const { algorithms, ageMinutesMaximum } = issuer;
     const { subject, audience } = identity;
     const expected = {
@@ -44,7 +45,7 @@ export async function exchangeIdentity(
       audience,
       algorithms,
       ageSecondsMax: ageMinutesMaximum * 60,
-      accepts: ({ sub }: { readonly sub?: unknown }) => sub === subject,
+      reject: ({ sub }: Claims) => (sub === subject ? undefined : 'subject'),
     };
     verifyAssertion(assertion, expected, keysIn(keysItem, now), now);
     return await issueFor(services, credential, used, now);

@@ -156,6 +156,22 @@ it.each(BROKEN)('a provider that %s changes no keys', async (_, broken) => {
   expect((await logIn(subject)).status).toBe(200);
 });
 
+it.each<[string, Respond]>([
+  ['UND_ERR_SOCKET', (response) => response.destroy()],
+  ['HTTP_500', (response) => response.writeHead(500).end()],
+  ['TOO_LARGE', json({ padding: 'x'.repeat(65_536) })],
+  ['NO_KEY', json({ keys: [] })],
+])('logs the kind of a failure: %s', async (code, broken) => {
+  respond = broken;
+  const before = gatehouse.lines.length;
+
+  await fetchKeys();
+
+  const logged = () => gatehouse.lines.slice(before).join('');
+  await expect.poll(logged).toContain('keysNotFetched');
+  expect(logged()).toContain(`"code":"${code}"`);
+});
+
 it.each([
   [HOUR_MS - MINUTE_MS, false],
   [HOUR_MS + 1000, true],

@@ -122,29 +122,39 @@ describe('the identity of a module', () => {
 describe('a token of a platform is refused', () => {
   const { key } = makeProviderKey(provider.key.kid);
 
-  it.each<[string, () => string]>([
-    ['of another branch', () => token({ sub: 'repo:ORG/REPO:ref:refs/heads/next' })],
-    ['of another repository', () => token({ sub: 'repo:ORG/OTHER:ref:refs/heads/main' })],
-    ['of a subject in other letters', () => token({ sub: SUBJECT.toLowerCase() })],
-    ['of another issuer', () => token({ iss: provider.issuer.issuer })],
-    ['of an unknown issuer', () => token({ iss: `${issuer}/` })],
-    ['for another audience', () => token({ aud: 'gatehouse' })],
-    ['for another audience as well', () => token({ aud: [audience, 'gatehouse'] })],
-    ['that has expired', () => token({ exp: now() - MINUTE })],
-    ['that was issued eleven minutes ago', () => token({ iat: now() - 11 * MINUTE })],
-    ['that has no time of issue', () => token({ iat: undefined })],
+  it.each<[string, string, () => string]>([
+    ['of another branch', 'subject', () => token({ sub: 'repo:ORG/REPO:ref:refs/heads/next' })],
+    [
+      'of another repository',
+      'subject',
+      () => token({ sub: 'repo:ORG/OTHER:ref:refs/heads/main' }),
+    ],
+    ['of a subject in other letters', 'subject', () => token({ sub: SUBJECT.toLowerCase() })],
+    ['of another issuer', 'issuer', () => token({ iss: provider.issuer.issuer })],
+    ['of an unknown issuer', 'issuer', () => token({ iss: `${issuer}/` })],
+    ['for another audience', 'audience', () => token({ aud: 'gatehouse' })],
+    ['for another audience as well', 'audience', () => token({ aud: [audience, 'gatehouse'] })],
+    ['that has expired', 'age', () => token({ exp: now() - MINUTE })],
+    ['that was issued eleven minutes ago', 'age', () => token({ iat: now() - 11 * MINUTE })],
+    ['that has no time of issue', 'age', () => token({ iat: undefined })],
     [
       'with the signature of another key',
+      'signature',
       () => platformToken({ ...provider, key }, { sub: SUBJECT }),
     ],
-    ['that is an ID token of a person', () => idToken(provider, { sub: SUBJECT })],
-  ])('%s', async (_, assertion) => {
+    ['that is an ID token of a person', 'issuer', () => idToken(provider, { sub: SUBJECT })],
+  ])('%s', async (_, reason, assertion) => {
     const { clientId } = await module();
 
     calls.length = 0;
-    expect(await exchange(clientId, assertion())).toMatchObject(REFUSED);
+    const refused = await exchange(clientId, assertion());
+
+    expect(refused).toMatchObject(REFUSED);
     // It is counted against its source, as a wrong secret is.
     expect(calls).toContain('UpdateItem');
+    const { 'apigw-requestid': requestId } = refused.headers;
+    const line = () => gatehouse.lines.find((each) => each.includes(`"${requestId}"`));
+    await expect.poll(line).toContain(`"reason":"${reason}"`);
   });
 
   it('with the client id of another integration', async () => {

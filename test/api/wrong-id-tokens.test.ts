@@ -369,6 +369,29 @@ it('grants nothing for any of them, and says the same to everybody', async () =>
 });
 
 it.each<[string, Make]>([
+  ['malformed', () => 'x'],
+  ['malformed', ending('"nbf":1e999')],
+  ['issuer', withClaims({ iss: `${issuer}/` })],
+  ['unknown-key', withClaims({}, { kid: 'other' })],
+  ['signature', signedBy({ alg: 'RS256', kid }, rsa(foreign.privateKey))],
+  ['algorithm', signedBy({ alg: 'RS512', kid }, rsa(own, 'sha512'))],
+  ['type', withClaims({}, { typ: 'at+jwt' })],
+  ['type', withClaims({}, { crit: [] })],
+  ['audience', withClaims({ aud: 'other' })],
+  ['audience', withClaims({ azp: 'other' })],
+  ['age', withClaims({ exp: 1 })],
+  ['age', withClaims({ iat: 1 })],
+  ['nonce', withClaims({ nonce: '' })],
+  ['groups', withClaims({ groups: undefined, hasgroups: true })],
+])('logs what is wrong, which the response hides: %s', async (reason, make) => {
+  const { headers } = await send(make(claimsOf('known')));
+
+  const line = () => gatehouse.lines.find((each) => each.includes(`${headers['apigw-requestid']}`));
+  await expect.poll(line).toBeDefined();
+  expect(JSON.parse(line() as string)).toMatchObject({ failure: 'invalid-grant', reason });
+});
+
+it.each<[string, Make]>([
   ...timed('exp', -50),
   ...timed('iat', 50, -350),
   ...timed('nbf', 50),

@@ -117,7 +117,7 @@ const ofQuestions = ({ access, functions }: Logs): Record<string, Query> => ({
   logins: [
     [functions],
     'filter kind = "login"',
-    'fields @timestamp, status, failure, callerId, loginPseudonym, clientAddress, requestId',
+    'fields @timestamp, status, failure, reason, callerId, loginPseudonym, clientAddress, requestId',
     BY_TIME,
   ],
   'rejected-callers': [
@@ -181,7 +181,7 @@ const ofIssuerKeys = ({ issuerKeys }: Logs): Record<string, Query> =>
         'issuer-keys': [
           [issuerKeys],
           'filter ispresent(keysNotFetched)',
-          'stats count(*) as times, latest(@timestamp) as last by issuer, keysNotFetched',
+          'stats count(*) as times, latest(@timestamp) as last by issuer, keysNotFetched, code',
           BY_TIMES,
         ],
       }
