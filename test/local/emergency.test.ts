@@ -62,7 +62,8 @@ describe('while the identity provider is down', () => {
     expect(armed).toEqual({
       code: 0,
       stdout:
-        `emergency can log in with password and code until ${until}.\n` +
+        `emergency is armed until ${until}.\n` +
+        'It can log in with password and code if ssoOnly.emergencyAccount is "emergency".\n' +
         'Informed by mail: 2 administrators\n',
       stderr: '',
     });

@@ -51,7 +51,9 @@ ${TABLE_HELP}
       const { login } = emergency;
       const armed = await armEmergencyAccount(table, login, { ...emergency, by });
       if (armed.outcome !== 'armed') throw refusalOf(armed, login, tableName);
-      print(`${login} can log in with password and code until ${armed.until.toISOString()}.`);
+      print(`${login} is armed until ${armed.until.toISOString()}.`);
+      // The setting is not in the table.
+      print(`It can log in with password and code if ssoOnly.emergencyAccount is "${login}".`);
       print(`Informed by mail: ${counted(armed.notified, 'administrator')}`);
       return 'done';
     } catch (error) {
