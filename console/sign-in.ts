@@ -20,9 +20,10 @@ export interface Begun {
   readonly linking?: string | undefined;
 }
 
-/** A code of the provider, or its error (RFC 6749, 4.1.2). */
+/** A code of the provider, its error (RFC 6749, 4.1.2), or the issuer that answered in its place. */
 type Returned =
   | { readonly code: string }
+  | { readonly other: string }
   | { readonly error: string; readonly description: string | null };
 
 const base64Url = (bytes: Uint8Array): string =>
@@ -67,9 +68,10 @@ export async function authorizationUrl(
 export function returnOf(search: string, begun: Begun | undefined): Returned | undefined {
   const query = new URLSearchParams(search);
   const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name));
+  if (!begun || state !== begun.state) return undefined;
   // RFC 9207: the response of one provider must not be taken for another one's.
-  const from = query.get('iss') ?? begun?.issuer;
-  if (!begun || state !== begun.state || from !== begun.issuer) return undefined;
+  const from = query.get('iss') ?? begun.issuer;
+  if (from !== begun.issuer) return { other: from };
   if (error) return { error, description: query.get('error_description') };
   return code ? { code } : undefined;
 }

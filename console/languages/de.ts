@@ -173,7 +173,9 @@ export const de: Dictionary = {
   signInRefused: '{name} hat die Anmeldung abgelehnt: {reason}',
   signInUnexpected:
     'In diesem Tab wurde keine Anmeldung begonnen, oder inzwischen eine andere. Beginnen Sie neu.',
-  signInNotExchanged: '{name} hat keine Anmeldung bestätigt. Versuchen Sie es erneut.',
+  signInNotExchanged:
+    '{name} hat dieser Seite nichts bestätigt. Versuchen Sie es erneut. Misslingt es wieder, ist der Token-Endpunkt in den Einstellungen falsch, oder der Client beim Anbieter ist keine Single-Page-Anwendung.',
+  signInOther: '{other} hat geantwortet, aber die Einstellung von {name} nennt {issuer}.',
   signInUnknown: 'Ein Administrator kann Ihr Konto verknüpfen. Dazu braucht er diese Angaben:',
   wrongCredentials: 'Anmeldename, Passwort oder Code ist falsch.',
   forgotten: 'Passwort vergessen?',

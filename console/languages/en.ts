@@ -170,7 +170,9 @@ export const en = {
   signInDenied: 'You have cancelled the log-in, or {name} does not let you use Gatehouse.',
   signInRefused: '{name} has refused the log-in: {reason}',
   signInUnexpected: 'This tab has not begun a log-in, or has begun another one since. Begin again.',
-  signInNotExchanged: '{name} has confirmed no log-in. Try again.',
+  signInNotExchanged:
+    '{name} has given no confirmation to this page. Try again. If it fails again, the token endpoint in the settings is wrong, or the client at the provider is no single-page application.',
+  signInOther: '{other} has answered, but the setting of {name} names {issuer}.',
   signInUnknown: 'An administrator can link your account. This is what they need:',
   wrongCredentials: 'The login, the password or the code is wrong.',
   forgotten: 'Forgot your password?',

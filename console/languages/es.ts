@@ -172,7 +172,9 @@ export const es: Dictionary = {
   signInRefused: '{name} rechazó el inicio de sesión: {reason}',
   signInUnexpected:
     'En esta pestaña no se comenzó ningún inicio de sesión, o se comenzó otro después. Comience de nuevo.',
-  signInNotExchanged: '{name} no confirmó ningún inicio de sesión. Intente de nuevo.',
+  signInNotExchanged:
+    '{name} no confirmó nada a esta página. Intente de nuevo. Si vuelve a fallar, el token endpoint de la configuración es incorrecto, o el cliente en el proveedor no es una aplicación de una sola página.',
+  signInOther: 'Respondió {other}, pero la configuración de {name} indica {issuer}.',
   signInUnknown: 'Un administrador puede vincular su cuenta. Necesita estos datos:',
   wrongCredentials: 'El nombre de usuario, la contraseña o el código es incorrecto.',
   forgotten: '¿Olvidó su contraseña?',

@@ -110,15 +110,20 @@ async function finish(search: string, begun: Begun | undefined): Promise<Failed 
   const issuer = knownIssuer(begun.issuer);
   if (!issuer) return { text: t.errors['error.network'] };
   const { name } = issuer;
+  const answeredBy = (other: unknown) => ({
+    text: fill(t.signInOther, { name, issuer: issuer.issuer, other: String(other) }),
+  });
+  if ('other' in returned) return answeredBy(returned.other);
   if ('error' in returned) {
     const { error, description } = returned;
     const text = error === 'access_denied' ? t.signInDenied : t.signInRefused;
     return { text: fill(text, { name, reason: description ?? error }) };
   }
   const assertion = await exchangeCode(issuer, begun, returned.code, location.origin);
-  const { iss, sub } = payloadOf(assertion ?? '') ?? {};
+  if (!assertion) return { text: fill(t.signInNotExchanged, { name }) };
+  const { iss, sub } = payloadOf(assertion) ?? {};
   // Another provider could have answered for the one that was asked.
-  if (!assertion || iss !== issuer.issuer) return { text: fill(t.signInNotExchanged, { name }) };
+  if (iss !== issuer.issuer) return answeredBy(iss);
   const { codeVerifier, target, linking } = begun;
   if (linking !== undefined) {
     proofToLink.value = { issuer: issuer.issuer, assertion, codeVerifier };

@@ -39,7 +39,10 @@ it('asks for a code with the challenge of the verifier, which is the nonce as we
 it.each([
   ['?code=c&state=state', { code: 'c' }],
   ['?code=c&state=state&iss=https%3A%2F%2Flogin.example.com', { code: 'c' }],
-  ['?code=c&state=state&iss=https%3A%2F%2Fother.example.com', undefined],
+  [
+    '?code=c&state=state&iss=https%3A%2F%2Fother.example.com',
+    { other: 'https://other.example.com' },
+  ],
   ['?code=c&state=other', undefined],
   ['?code=c', undefined],
   ['?state=state', undefined],
