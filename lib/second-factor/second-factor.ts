@@ -100,6 +100,3 @@ export function separateCode(
     code: typedCode(appended),
   };
 }
-
-/** Whether a password could end with a code. */
-export const endsWithCode = (password: string): boolean => appendedCode(password) !== '';

@@ -5,7 +5,6 @@ import { type FactorSecrets, openFactorSecrets } from '../../lib/second-factor/f
 import {
   confirmable,
   confirmedFactor,
-  endsWithCode,
   factorAfter,
   formatRecoveryCode,
   newNonce,
@@ -287,7 +286,7 @@ it.each([
 
 it('a long password is not searched for a code', async () => {
   const search = () => {
-    for (let n = 0; n < 100; n++) endsWithCode(`${'1 '.repeat(30_000)}x`);
+    for (let n = 0; n < 100; n++) separateCode(`${'1 '.repeat(30_000)}x`, null);
   };
 
   expect(await cpuMsOf(search)).toBeLessThan(200);
