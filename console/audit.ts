@@ -28,20 +28,6 @@ export function actionOf({ actor, action, target, targetName }: AuditEntry, t: D
 export const fieldsOf = ({ changes }: AuditEntry, t: Dictionary): string =>
   [...new Set(changes.map(({ field }) => labelOf(field, t)))].join(', ');
 
-export function sentenceOf(entry: AuditEntry, t: Dictionary): string {
-  const { target, changes, source, count, integrationName } = entry;
-  const isOfParameter = target.startsWith('parameter/');
-  return [
-    `${actionOf(entry, t)}.`,
-    isOfParameter && integrationName && fill(t.ofIntegration, { name: integrationName }),
-    ...changes.map((change) => `${changeText(change, t)}.`),
-    count && fill(t.failedAttempts, { count }),
-    source && fill(t.fromAddress, { source }),
-  ]
-    .filter(Boolean)
-    .join(' ');
-}
-
 function labelOf(field: string, t: Dictionary): string {
   const name = textIn(NAMED_OTHERWISE, field) ?? field;
   const text = textIn(t.fieldNames, name) ?? textIn(t, name);

@@ -595,8 +595,6 @@ export const de: Dictionary = {
     managedBy: 'Verwaltet von den Dateien',
   },
   failedAttempts: 'Gescheiterte Versuche: {count}.',
-  fromAddress: 'Von {source}.',
-  ofIntegration: 'Integration: {name}.',
   actors: { 'identity-provider': 'Der Identitätsanbieter' },
   actions: {
     'user.created': '{actor} hat den Benutzer {target} angelegt',

@@ -578,8 +578,6 @@ export const en = {
     managedBy: 'Managed by the files',
   },
   failedAttempts: 'Failed attempts: {count}.',
-  fromAddress: 'From {source}.',
-  ofIntegration: 'Integration: {name}.',
   actors: { 'identity-provider': 'The identity provider' } as Readonly<Record<string, string>>,
   actions: {
     'user.created': '{actor} created the user {target}',

@@ -607,8 +607,6 @@ export const es: Dictionary = {
     managedBy: 'Gestionado por los archivos',
   },
   failedAttempts: 'Intentos fallidos: {count}.',
-  fromAddress: 'Desde {source}.',
-  ofIntegration: 'Integración: {name}.',
   actors: { 'identity-provider': 'El proveedor de identidad' },
   actions: {
     'user.created': '{actor} creó el usuario {target}',
