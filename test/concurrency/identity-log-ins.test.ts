@@ -204,6 +204,7 @@ it('one administrator remains when the groups of the last two are emptied at onc
 
 it.each(LONG ? [2, 3, 4, 5] : [3])(
   '%d administrators never lose the last one, nor a log-in',
+  { timeout: 3_600_000 },
   async (count) => {
     const [chosen, others] = [people.slice(0, count), [first, ...people.slice(count)]];
     const soak = new Soak(chosen);
