@@ -92,7 +92,12 @@ export function memoryTable(
       items = transacted(items, concurrent.shift() ?? [], () => true).items;
       const { codes, items: after } = transacted(items, writes);
       if (after === items) {
-        failures++;
+        const isFinal = writes.some(
+          ({ onConditionFailed }, index) =>
+            codes[index] !== 'None' && onConditionFailed !== 'retry',
+        );
+        // A rule that ends with its failure repeats nothing.
+        failures = isFinal ? 0 : failures + 1;
         if (failures > 3) throw new Error(`A condition never holds: ${JSON.stringify(writes)}`);
         throw cancelledBy(...codes);
       }
