@@ -60,8 +60,12 @@ interface Variant {
 }
 
 const LOGIN = 'POST /api/authenticate';
-/** Neither makes a transaction: one only signs. */
-const READS_BY_POST: readonly string[] = ['POST /api/oauth2/token', 'POST /api/plan'];
+/** None makes a transaction: one only signs. */
+const READS_BY_POST: readonly string[] = [
+  'POST /api/issuers/preview',
+  'POST /api/oauth2/token',
+  'POST /api/plan',
+];
 const RESET = 'POST /api/account/reset-password/init';
 const logIn = ({ login }: User) => ({ username: login, password: 'pass' });
 
