@@ -7,7 +7,7 @@ import { commit } from '../../lib/table/change.ts';
 import { put, remove } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
-import type { Gatehouse } from '../support/instance/launch.ts';
+import { FETCHER, type Gatehouse } from '../support/instance/launch.ts';
 import { es256, makeSigningKeyPair } from '../support/instance/mint.ts';
 import {
   issuerAt,
@@ -26,7 +26,6 @@ import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
  * a second factor of administrators. Whatever the provider does, log-ins with passwords go on.
  */
 
-const FETCHER = 'fetches the keys of identity providers every minute';
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
 type Respond = (response: ServerResponse) => void;

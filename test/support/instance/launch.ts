@@ -85,6 +85,9 @@ exitOnSignal(1);
 // Each running instance has two exit listeners: of its engine and of its files.
 process.setMaxListeners(100);
 
+/** The description of the function that fetches keys of issuers. It runs by the clock. */
+export const FETCHER = 'fetches the keys of identity providers every minute';
+
 export async function launch({
   checksPermissions = true,
   breaksData = false,
@@ -102,7 +105,9 @@ export async function launch({
     async intercept(call, forward) {
       const forwarded = () =>
         !limitsChanges && isChangeCount(call) ? Promise.resolve(COUNTED) : forward();
-      const response = await (options.intercept ? options.intercept(call, forwarded) : forwarded());
+      // What tests count or delay must not depend on the second of the minute.
+      const intercepted = call.functionName === FETCHER ? undefined : options.intercept;
+      const response = await (intercepted ? intercepted(call, forwarded) : forwarded());
       secrets.called(call, response);
       return response;
     },
