@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
+import { actionsOf } from '../../infra/local/calls/actions.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { apiTokenKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
@@ -12,8 +13,15 @@ import { RELEASE } from '../support/instance/run-variables.ts';
 
 const writes: string[] = [];
 const faults = openFaults();
+/** What happens between the read of integrations and of their parameters. */
+let betweenReads: (() => Promise<unknown>) | undefined;
 const gatehouse = await useGatehouse({
-  intercept(call, forward) {
+  async intercept(call, forward) {
+    if (betweenReads && call.operation === 'Query' && actionsOf(call)[0]?.pk === 'CONF') {
+      const act = betweenReads;
+      betweenReads = undefined;
+      await act();
+    }
     if (call.functionName && /^(Transact|Update|Put|Delete)/.test(call.operation))
       writes.push(call.operation);
     return faults.intercept(call, forward);
@@ -338,6 +346,19 @@ it.skipIf(RELEASE)(
     expect((await applied(files)).applied).toBe(60 - body.applied);
   },
 );
+
+it.skipIf(RELEASE)('notices an integration that is deleted while it reads', async () => {
+  const [set, name] = [unique('set'), unique('Tap')];
+  await applied({ set, integrations: [tap(name, [{ confName: 'host', confValue: 'a' }])] });
+  const files = { set, integrations: [tap(name)], prune: ['parameters'] };
+  const { digest } = await plan(files);
+  const { body: listed } = await send('GET', `/api/utm-integrations?name.equals=${name}`);
+  betweenReads = () => send('DELETE', `/api/utm-integrations/${listed[0].id}`);
+
+  const { status, body } = await apply(files, digest);
+
+  expect([status, body.plan?.changes]).toMatchObject([412, [{ action: 'integration.created' }]]);
+});
 
 it('makes administrators, and deletes what belongs to what it deletes', async () => {
   const [set, una, vic, name] = [unique('set'), unique('una'), unique('vic'), unique('Tap')];

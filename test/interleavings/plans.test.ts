@@ -236,8 +236,9 @@ class Triple {
     // The other request can have left nothing to do, as the deletion of an integration does.
     const isDoneByOther = this.#isDisturbed && made === 0;
     assert.ok(isDoneByOther || made === printed.changes.length, 'Something is left.');
-    if (this.#isDisturbed) return;
     this.#moment = { call: NEVER, commit: NEVER };
+    if (isDoneByOther) assert.deepEqual((await this.#plan()).body?.changes ?? [], []);
+    if (this.#isDisturbed) return;
     requireGoal(this.#files, seenIn(await this.#world.items()));
     const { body: again } = await this.#plan();
     const { users, integrations } = this.#files;

@@ -4,7 +4,7 @@ import { allParametersOf, type Parameter } from '../../integrations/parameter-ta
 import { openUnseal } from '../../integrations/sealed-value.ts';
 import { emailKey } from '../../mail/address.ts';
 import { mapConcurrently, settleAll } from '../../runtime/waiting.ts';
-import { entityKey, type Key } from '../../table/keys.ts';
+import { entityKey, idText, type Key } from '../../table/keys.ts';
 import type { Item, OnConsumed, Table } from '../../table/table.ts';
 import type { User } from '../../users/user.ts';
 import { emailGuardKey, loginGuardKey } from '../../users/user-items.ts';
@@ -69,9 +69,17 @@ export async function readState(
   const concerned = integrations.filter(
     ({ name, managedBy }) => names.has(name) || (prunesAll && managedBy === set),
   );
-  const lists = await mapConcurrently(concerned, CONCURRENCY, (integration) =>
-    allParametersOf(table, integration, onConsumed),
-  );
+  const exists = async ({ id }: Integration) => {
+    const range = { from: idText(id), to: idText(id) };
+    return (await table.query('INTEGRATION', range, onConsumed)).length > 0;
+  };
+  const lists = await mapConcurrently(concerned, CONCURRENCY, async (integration) => {
+    const list = await allParametersOf(table, integration, onConsumed);
+    // Deleted since it was read, it would seem to lack its parameters only.
+    const isDeleted = list.length < integration.parameterCount && !(await exists(integration));
+    return isDeleted ? undefined : list;
+  });
+  const deleted = new Set(concerned.filter((_, index) => lists[index] === undefined));
   return {
     users: new Map(users.map((user) => [user.login, user])),
     owners: new Map(
@@ -79,9 +87,12 @@ export async function readState(
         guards[index] ? [[address, guards[index].id as number] as const] : [],
       ),
     ),
-    integrations,
+    integrations: integrations.filter((each) => !deleted.has(each)),
     parameters: new Map(concerned.map(({ id }, index) => [id, lists[index] ?? []])),
-    values: await valuesOf(lists.flat(), onConsumed),
+    values: await valuesOf(
+      lists.flatMap((list) => list ?? []),
+      onConsumed,
+    ),
   };
 }
 
