@@ -174,7 +174,7 @@ export const de: Dictionary = {
   signInUnexpected:
     'In diesem Tab wurde keine Anmeldung begonnen, oder inzwischen eine andere. Beginnen Sie neu.',
   signInNotExchanged:
-    '{name} hat dieser Seite nichts bestätigt. Versuchen Sie es erneut. Misslingt es wieder, ist der Token-Endpunkt in den Einstellungen falsch, oder der Client beim Anbieter ist keine Single-Page-Anwendung.',
+    '{name} hat dieser Seite die Anmeldung nicht bestätigt. Versuchen Sie es erneut. Misslingt es wieder, ist der Token-Endpunkt in den Einstellungen falsch, oder der Client ist beim Anbieter nicht als Single-Page-Anwendung registriert.',
   signInOther: '{other} hat geantwortet, aber die Einstellung von {name} nennt {issuer}.',
   signInUnknown: 'Ein Administrator kann Ihr Konto verknüpfen. Dazu braucht er diese Angaben:',
   wrongCredentials: 'Anmeldename, Passwort oder Code ist falsch.',

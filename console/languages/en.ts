@@ -171,7 +171,7 @@ export const en = {
   signInRefused: '{name} has refused the log-in: {reason}',
   signInUnexpected: 'This tab has not begun a log-in, or has begun another one since. Begin again.',
   signInNotExchanged:
-    '{name} has given no confirmation to this page. Try again. If it fails again, the token endpoint in the settings is wrong, or the client at the provider is no single-page application.',
+    '{name} has not confirmed the log-in to this page. Try again. If it fails again, the token endpoint in the settings is wrong, or the client is not registered at the provider as a single-page application.',
   signInOther: '{other} has answered, but the setting of {name} names {issuer}.',
   signInUnknown: 'An administrator can link your account. This is what they need:',
   wrongCredentials: 'The login, the password or the code is wrong.',

@@ -173,7 +173,7 @@ export const es: Dictionary = {
   signInUnexpected:
     'En esta pestaña no se comenzó ningún inicio de sesión, o se comenzó otro después. Comience de nuevo.',
   signInNotExchanged:
-    '{name} no confirmó nada a esta página. Intente de nuevo. Si vuelve a fallar, el token endpoint de la configuración es incorrecto, o el cliente en el proveedor no es una aplicación de una sola página.',
+    '{name} no confirmó el inicio de sesión a esta página. Intente de nuevo. Si vuelve a fallar, el endpoint de tokens de la configuración es incorrecto, o el cliente no está registrado en el proveedor como aplicación de una sola página.',
   signInOther: 'Respondió {other}, pero la configuración de {name} indica {issuer}.',
   signInUnknown: 'Un administrador puede vincular su cuenta. Necesita estos datos:',
   wrongCredentials: 'El nombre de usuario, la contraseña o el código es incorrecto.',

@@ -110,8 +110,8 @@ async function finish(search: string, begun: Begun | undefined): Promise<Failed 
   const issuer = knownIssuer(begun.issuer);
   if (!issuer) return { text: t.errors['error.network'] };
   const { name } = issuer;
-  const answeredBy = (other: unknown) => ({
-    text: fill(t.signInOther, { name, issuer: issuer.issuer, other: String(other) }),
+  const answeredBy = (other: string) => ({
+    text: fill(t.signInOther, { name, issuer: issuer.issuer, other }),
   });
   if ('other' in returned) return answeredBy(returned.other);
   if ('error' in returned) {
@@ -120,8 +120,8 @@ async function finish(search: string, begun: Begun | undefined): Promise<Failed 
     return { text: fill(text, { name, reason: description ?? error }) };
   }
   const assertion = await exchangeCode(issuer, begun, returned.code, location.origin);
-  if (!assertion) return { text: fill(t.signInNotExchanged, { name }) };
-  const { iss, sub } = payloadOf(assertion) ?? {};
+  const { iss, sub } = payloadOf(assertion ?? '') ?? {};
+  if (!assertion || typeof iss !== 'string') return { text: fill(t.signInNotExchanged, { name }) };
   // Another provider could have answered for the one that was asked.
   if (iss !== issuer.issuer) return answeredBy(iss);
   const { codeVerifier, target, linking } = begun;

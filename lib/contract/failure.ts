@@ -99,7 +99,7 @@ export class Failure extends Error {
   readonly scope: string | undefined;
   /** The plan as it is now, if one was rejected for a change since. */
   readonly plan: unknown;
-  /** What the client is not told, for the log: a word from the code. */
+  /** A word for the log about what the client is not told. */
   readonly reason: string | undefined;
   /** How many changes of a plan were made before it. */
   applied: number | undefined;

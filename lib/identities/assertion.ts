@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import {
   JwtExpiredError,
   JwtInvalidAudienceError,
+  JwtInvalidIssuerError,
   JwtInvalidSignatureAlgorithmError,
   JwtInvalidSignatureError,
+  JwtNotBeforeError,
   KidNotFoundInJwksError,
 } from 'aws-jwt-verify/error';
 import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
@@ -121,8 +123,10 @@ const REASONS = [
   [KidNotFoundInJwksError, 'unknown-key'],
   [JwtInvalidSignatureAlgorithmError, 'algorithm'],
   [JwtInvalidSignatureError, 'signature'],
+  [JwtInvalidIssuerError, 'issuer'],
   [JwtInvalidAudienceError, 'audience'],
   [JwtExpiredError, 'age'],
+  [JwtNotBeforeError, 'age'],
 ] as const;
 
 function reasonToReject(

@@ -207,7 +207,9 @@ describe('without keys that can be used', () => {
     const byPassword = await gatehouse.call('POST', '/api/authenticate', { body: credentials });
 
     expect(alarmed).toContain('missing');
-    expect(await logIn(subject)).toMatchObject(REFUSED);
+    const refused = await logIn(subject);
+    expect(refused).toMatchObject(REFUSED);
+    expect((await gatehouse.lineOf(refused)).reason).toBe('no-keys');
     expect((await logInThere(subject)).status).toBe(200);
     expect(byPassword.status).toBe(200);
     expect((await gatehouse.call('GET', '/api/account', { token })).status).toBe(200);
@@ -278,7 +280,10 @@ describe('each provider has its own rules', () => {
   ])('of the context of authentication: %j is answered with %d', async (acr, status) => {
     const { subject } = await person();
 
-    expect((await logInThere(subject, { acr })).status).toBe(status);
+    const received = await logInThere(subject, { acr });
+
+    expect(received.status).toBe(status);
+    expect((await gatehouse.lineOf(received)).reason).toBe(status === 200 ? undefined : 'acr');
   });
 
   it('of roles and accounts', async () => {

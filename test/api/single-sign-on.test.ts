@@ -242,7 +242,10 @@ describe('a log-in of a known identity', () => {
   it('is refused for a deactivated account', async () => {
     const { claims } = await linkedAccount('asleep', { activated: false });
 
-    expect(messageOf(await logIn(claims))).toEqual(REFUSED);
+    const refused = await logIn(claims);
+
+    expect(messageOf(refused)).toEqual(REFUSED);
+    expect((await gatehouse.lineOf(refused)).reason).toBe('deactivated');
   });
 
   it('starts a session that says with which provider it began, as the trail does', async () => {

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { readTemplate } from '../../infra/local/stack/template.ts';
 import { type Settings, settings } from '../../infra/settings/settings.ts';
 import { consoleRoutes, deployedRow, permissionsOf, routes } from '../../routes.ts';
+import { FETCHER } from '../support/instance/launch.ts';
 import { inventoryOf, readableParts, statementText } from '../support/stack/inventory.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import {
@@ -448,7 +449,6 @@ describe('the function', () => {
 });
 
 describe('the identity providers', () => {
-  const FETCHER = 'fetches the keys of identity providers every minute';
   /** What the policy of the token function names among these. */
   const reachOf = (template: typeof prod) => {
     const statements = statementsOf(template, functionOf(template, 'POST /api/oauth2/token'));

@@ -81,7 +81,7 @@ const ofService = ({ access, functions, mail }: Logs): Record<string, Query> => 
   ],
   'slow-logins': [
     [functions],
-    'filter kind = "login"',
+    'filter kind = "login" or (route = "POST /api/oauth2/token" and ispresent(failure))',
     'stats count(*) as times, pct(milliseconds, 50) as p50, pct(milliseconds, 99) as p99 ' +
       'by bin(5m)',
   ],

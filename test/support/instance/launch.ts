@@ -52,6 +52,8 @@ export interface Gatehouse {
   adminToken(): Promise<string>;
   /** Its password is its login, padded with dots to the minimum of four characters. */
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
+  /** The line that the function has logged about a request. */
+  lineOf(received: Received): Promise<Record<string, unknown>>;
   /** The messages to an address, oldest first, once all mails have been tried. */
   mailsTo(address: string): Promise<Mail[]>;
   keyMailedTo(address: string): Promise<string>;
@@ -179,6 +181,15 @@ export async function launch({
       );
       assert.equal(created.status, 201, created.text);
       return created.body;
+    },
+    async lineOf({ headers }) {
+      const id = `"requestId":"${headers['apigw-requestid']}"`;
+      for (;;) {
+        const line = lines.find((each) => each.includes(id));
+        if (line) return JSON.parse(line);
+        // It is written after the response.
+        await wait(10);
+      }
     },
     async mailsTo(address) {
       await cloud.mailsHandedOver();
