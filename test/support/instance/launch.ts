@@ -90,6 +90,9 @@ process.setMaxListeners(100);
 /** The description of the function that fetches keys of issuers. It runs by the clock. */
 export const FETCHER = 'fetches the keys of identity providers every minute';
 
+/** The instances that are running. */
+export const running = new Set<Gatehouse>();
+
 export async function launch({
   checksPermissions = true,
   breaksData = false,
@@ -220,6 +223,7 @@ export async function launch({
       isQuiescing = false;
     },
     async stop() {
+      running.delete(gatehouse);
       agent.destroy();
       await gatehouse
         .assertNoViolations()
@@ -227,6 +231,7 @@ export async function launch({
         .finally(cloud.stop);
     },
   };
+  running.add(gatehouse);
   return gatehouse;
 }
 
