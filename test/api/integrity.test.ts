@@ -104,11 +104,15 @@ describe('a repair', () => {
       [ALICES_LOGIN, 'deleted'],
       [ALICE, { login: 'elsewhere', version: '9-a' }],
     ],
-    ['login-guard-wrong', [ALICES_LOGIN, { id: 2 }]],
+    ['login-guard-wrong', [ALICES_LOGIN, { id: 2 }], [ALICES_LOGIN, { id: 1 }]],
     ['login-guard-wrong', [ALICES_LOGIN, { id: 999 }]],
     // The guard is keyed by the normalized address, not by the address as written.
     ['email-guard-orphan', [emailGuardKey('Älice@Example.com'), { id: 3 }]],
-    ['email-guard-missing', [emailGuardKey('älice@example.com'), 'deleted']],
+    [
+      'email-guard-missing',
+      [emailGuardKey('älice@example.com'), 'deleted'],
+      [emailGuardKey('älice@example.com'), { id: 2 }],
+    ],
     [
       'credential-orphan',
       [credentialKey('module-1-a1b2c3d4e5f6'), { hash: 'h', expires: 4_102_444_800 }],
@@ -120,7 +124,11 @@ describe('a repair', () => {
       [rosterKey, { ids: new Set([1, 2]) }],
       [entityKey('USER', 2), { authorities: ['ROLE_ADMIN'], version: '9-a' }],
     ],
-    ['wrongly-on-roster', [rosterKey, { ids: new Set([1, 999]) }]],
+    [
+      'wrongly-on-roster',
+      [rosterKey, { ids: new Set([1, 999]) }],
+      [rosterKey, { ids: new Set([999]) }],
+    ],
     ['wrong-total', [totalKey('USER'), { n: 2 }], [totalKey('USER'), { n: 2, changes: 99 }]],
     ['wrong-total', [totalKey('CONF'), 'deleted'], [totalKey('CONF'), { n: 0 }]],
     // As versions that did not count changes stored it.

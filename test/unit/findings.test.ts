@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import {
   type Finding,
@@ -7,7 +7,8 @@ import {
   keyLabel,
 } from '../../lib/operations/integrity/finding.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
-import { countByKind, verifyTable } from '../../lib/operations/integrity/verify-table.ts';
+import { logVerification, verifyTable } from '../../lib/operations/integrity/verify-table.ts';
+import { formatKey, NewerFormat, READABLE_FORMAT } from '../../lib/table/format.ts';
 import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
@@ -19,7 +20,9 @@ import {
   rosterKey,
 } from '../../lib/users/user-items.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/memory-table.ts';
+import { printedBy } from '../support/doubles/output.ts';
 import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 
 /*
  * Tables that were damaged by hand, and what an operator reads about them.
@@ -174,7 +177,10 @@ const CASES: [string, Damage[], FindingKind[], Damage[]?][] = [
   ['a credential whose item is missing', [listed(CLIENT_ID)], ['credential-item-missing']],
   [
     'items of credentials that their integrations do not have',
-    [credential(CLIENT_ID), credential('module-9-a1b2c3d4e5f6'), credential('unreadable')],
+    [
+      ...[listed('module-4-0123456789ab'), credential('module-4-0123456789ab')],
+      ...[CLIENT_ID, 'module-9-a1b2c3d4e5f6', 'unreadable'].map((id) => credential(id)),
+    ],
     ['credential-orphan', 'credential-orphan', 'credential-orphan'],
   ],
   [
@@ -394,13 +400,14 @@ describe('verifyTable', () => {
     expect(table.reads).toEqual(read.map((key) => ({ keys: [key] })));
   });
 
-  it.each<[string, Record<string, unknown>]>([
-    ['no partition key', { sk: 'a' }],
-    ['a numeric sort key', { pk: 'a', sk: 1 }],
-  ])('throws NotGatehouseTable for an item that has %s', async (_, item) => {
+  it.each<[string, Record<string, unknown>, typeof NotGatehouseTable | typeof NewerFormat]>([
+    ['without a partition key', { sk: 'a' }, NotGatehouseTable],
+    ['with a numeric sort key', { pk: 'a', sk: 1 }, NotGatehouseTable],
+    ['of a newer format', { ...formatKey, format: READABLE_FORMAT + 1 }, NewerFormat],
+  ])('verifies no table that has an item %s', async (_, item, error) => {
     const table = inMemoryScanner([...INTACT_ITEMS, item as Item]);
 
-    await expect(verifyTable(table)).rejects.toThrow(NotGatehouseTable);
+    await expect(verifyTable(table)).rejects.toThrow(error);
   });
 
   it('reports its progress after each page', async () => {
@@ -420,7 +427,10 @@ describe('verifyTable', () => {
 
     const { findings } = await verifyTable(table);
 
-    expect(kindsOf(findings)).toEqual(['wrong-parameter-counters']);
+    expect(findings.map(({ message }) => message)).toEqual([
+      `Integration ${id} records 2 parameters with 30 bytes, 0 ever created, but has 0 with ` +
+        '0 bytes and the highest number 0.',
+    ]);
     expect(table.reads.filter((read) => 'pk' in read)).toEqual([]);
   });
 
@@ -503,11 +513,76 @@ it('a survey does not depend on the order of the items', async () => {
   });
 });
 
-it('findings are counted by kind', async () => {
-  const guards = [ALICES_LOGIN, loginGuardKey('user'), emailGuardKey('user@example.com')];
+describe('the log line of a verification', () => {
+  const NOW = Date.UTC(2026, 10, 22);
+  const logged = async (...damages: Damage[]) => {
+    freezeClock(NOW);
+    const table = inMemoryScanner(INTACT_ITEMS);
+    for (const damage of damages) damage(table);
+    const verification = await verifyTable(table);
+    const [line = ''] = await printedBy(() => logVerification(verification));
+    return JSON.parse(line);
+  };
+  const INTACT = {
+    verified: 18,
+    findings: 0,
+    undecided: 0,
+    oldestPendingRestartSeconds: 0,
+    modulesToWatch: 0,
+    mailsNotSent: 0,
+  };
 
-  const findings = await findingsIn(guards.map(removed));
+  it('of an intact table has zeros', async () => {
+    expect(await logged()).toEqual(INTACT);
+  });
 
-  expect(countByKind(findings)).toEqual({ 'login-guard-missing': 2, 'email-guard-missing': 1 });
-  expect(countByKind([])).toEqual({});
+  it('counts findings by kind, and has metrics for alarms', async () => {
+    vi.stubEnv('METRICS_NAMESPACE', 'Gatehouse/test');
+    const module = { needsRestart: true, needsRestartSince: NOW - 7_200_400, changes: 1 };
+
+    const line = await logged(
+      ...[ALICES_LOGIN, loginGuardKey('user'), emailGuardKey('user@example.com')].map(removed),
+      put(GATE, { module, seen: new Date(NOW).toISOString() }),
+    );
+
+    const metricOf = (Name: string, Unit = 'Count') => ({
+      Namespace: 'Gatehouse/test',
+      Dimensions: [[]],
+      Metrics: [{ Name, Unit }],
+    });
+    expect(line).toEqual({
+      ...INTACT,
+      verified: 15,
+      findings: 3,
+      'login-guard-missing': 2,
+      'email-guard-missing': 1,
+      oldestPendingRestartSeconds: 7200,
+      oldestPendingRestartId: 4,
+      modulesToWatch: 1,
+      moduleToWatchId: 4,
+      _aws: {
+        Timestamp: NOW,
+        CloudWatchMetrics: [
+          metricOf('findings'),
+          metricOf('oldestPendingRestartSeconds', 'Seconds'),
+          metricOf('modulesToWatch'),
+          metricOf('mailsNotSent'),
+        ],
+      },
+    });
+  });
+
+  it.each([
+    ['for more than an hour', 3_600_001, {}, 1],
+    ['for an hour', 3_600_000, {}, 0],
+    ['after an attempt to send it', 7_200_000, { counted: true }, 0],
+    ['until it has expired', 7_200_000, { expires: NOW / 1000 }, 0],
+  ])('counts a mail that waits %s as not sent: %d ms, %j', async (_, waited, changes, expected) => {
+    const mail = put(
+      { pk: 'MAIL#0000000000000004', sk: `${new Date(NOW - waited).toISOString()}#a1` },
+      { occasion: 'invitation', expires: NOW / 1000 + 60, userId: 4, ...changes },
+    );
+
+    expect(await logged(mail)).toMatchObject({ findings: 0, mailsNotSent: expected });
+  });
 });

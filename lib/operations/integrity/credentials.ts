@@ -29,8 +29,8 @@ async function findingOf(table: TableScanner, clientId: string): Promise<Finding
   const id = integrationOfClient(clientId) ?? 0;
   const [integrationKey, key] = [entityKey('INTEGRATION', id), credentialKey(clientId)];
   const [owner, item] = await table.snapshot([integrationKey, key]);
-  // A defective item is reported by itself.
-  if ((owner && findDefect(owner)) || (item && findDefect(item))) return undefined;
+  // A defective integration is reported by itself.
+  if (owner && findDefect(owner)) return undefined;
   const integration = owner && integrationOf(owner);
   const isListed = integration?.credentials?.some((listed) => listed.clientId === clientId);
   if (isListed && !item)

@@ -73,7 +73,7 @@ async function verifyItems(table: TableScanner, { defective }: Survey): Promise<
 }
 
 /** The number of findings by kind; kinds without findings are left out. */
-export function countByKind(findings: readonly Finding[]): Partial<Record<FindingKind, number>> {
+function countByKind(findings: readonly Finding[]): Partial<Record<FindingKind, number>> {
   const counts: Partial<Record<FindingKind, number>> = {};
   for (const { kind } of findings) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
