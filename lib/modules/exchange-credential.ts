@@ -3,7 +3,7 @@ import type { Source } from '../contract/source.ts';
 import { ignoreUnavailable } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { type Condition, set } from '../table/write.ts';
+import { set } from '../table/write.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import { issueModuleToken } from '../tokens/issue-token.ts';
 import { hourOf } from '../tokens/secret.ts';
@@ -151,10 +151,10 @@ function formDecoded(text: string): string {
   }
 }
 
-/** Of concurrent uses, any may be the last one. */
-const NO_CONDITION: Condition = { condition: '', onConditionFailed: 'retry' };
-
-/** Stores the hour in which a credential was used last; not more often. */
+/**
+ * Stores the hour in which a credential was used last; not more often. Of concurrent uses, any may
+ * be the last one.
+ */
 async function recordUse(
   table: Table,
   { clientId, expires }: ConfirmedCredential,
@@ -164,5 +164,5 @@ async function recordUse(
   const lastUsed = hourOf(now);
   if (used?.lastUsed === lastUsed) return;
   const attributes = { lastUsed, expires: Math.ceil(Date.parse(expires) / 1000) };
-  await table.update(set(credentialUseKey(clientId), attributes, NO_CONDITION));
+  await table.update(set(credentialUseKey(clientId), attributes));
 }

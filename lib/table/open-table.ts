@@ -180,7 +180,8 @@ const nameOf = ({ pk, sk }: Key): string => `${pk}\0${sk}`;
 function action(table: string, { act, key, attributes, update, condition, names, values }: Write) {
   const common = {
     TableName: table,
-    ...(condition && { ConditionExpression: condition }),
+    // DynamoDB rejects an empty one, which must never become a write without a condition.
+    ConditionExpression: condition,
     ...(names && Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
     ...(values && Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
   };
@@ -192,6 +193,6 @@ function action(table: string, { act, key, attributes, update, condition, names,
     case 'Delete':
       return { Delete: { ...common, Key: key } };
     case 'ConditionCheck':
-      return { ConditionCheck: { ...common, Key: key, ConditionExpression: condition } };
+      return { ConditionCheck: { ...common, Key: key } };
   }
 }

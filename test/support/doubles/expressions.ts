@@ -99,8 +99,7 @@ export function holds(
   item: Item | undefined,
   placeholders: Placeholders,
 ): boolean {
-  // An empty text is none either, as for the table.
-  if (!condition) return true;
+  if (condition === undefined) return true;
   if (typeof condition !== 'string') return evaluate(condition, item, placeholders);
   let tree = trees.get(condition);
   if (!tree) {
@@ -175,7 +174,7 @@ const ACTIONS: Readonly<Record<string, RegExp>> = {
 export function updated(item: Item, update: string, placeholders: Placeholders): Item {
   const after: Record<string, unknown> = { ...item };
   const [before, ...clauses] = update.split(/\b(SET|REMOVE|ADD|DELETE)\b/);
-  if (before !== '') throw new Error(`Not understood: ${before}`);
+  if (before !== '' || clauses.length === 0) throw new Error(`Not understood: ${update}`);
   for (let position = 0; position < clauses.length; position += 2) {
     const [clause = '', actions = ''] = clauses.slice(position);
     for (const action of actions.split(',').map((each) => each.trim())) {
