@@ -98,8 +98,9 @@ describe('a record is rejected', () => {
     ['with a password', userRecord('ann', { password: 'pass' }), 'password UnknownField'],
     [
       'with an unknown role',
-      userRecord('ann', { authorities: ['ROLE_USER', 'ROLE_ROOT'] }),
-      'authorities.1 Pattern ROLE_ROOT is not one of ROLE_ADMIN, ROLE_USER, ROLE_ANALYST',
+      userRecord('ann', { authorities: ['ROLE_USER', `ROLE\x07_${'X'.repeat(40)}`] }),
+      `authorities.1 Pattern ROLE_${'X'.repeat(35)} is not one of ROLE_ADMIN, ROLE_USER, ` +
+        'ROLE_ANALYST',
     ],
     ['with a reserved login', userRecord('authorities'), 'login Pattern'],
     ['with the login of the operator', userRecord('SYSTEM'), 'login login-taken reserved'],
@@ -107,7 +108,7 @@ describe('a record is rejected', () => {
     ['with a date in the future', createdAt(secondsFromNow(90)), 'createdDate Pattern'],
     [
       'with an unreadable hash',
-      userRecord('ann', { passwordHash: 'secret' }),
+      userRecord('ann', { passwordHash: `${BCRYPT_HASH}{bcrypt}` }),
       'passwordHash Pattern',
     ],
     [

@@ -92,6 +92,11 @@ describe('adoptTable', () => {
     const keys = [reset('a'), reset('b'), reset('c'), pending];
     const table = memoryTable([roster, ...keys, ...others]);
     table.concurrent.push([], [], [], [{ act: 'Delete', key: reset('a') as never }]);
+    const { transact } = table;
+    const busyOnce = vi.fn(transact);
+    table.transact = busyOnce;
+    for (let calls = 0; calls < 4; calls++) busyOnce.mockImplementationOnce(transact);
+    busyOnce.mockRejectedValueOnce(cancelledBy('TransactionConflict'));
 
     const adoption = await adoptTable(table, scannerOf([reset('a'), ...others], keys.slice(1)));
 

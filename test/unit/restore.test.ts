@@ -7,12 +7,18 @@ import { sequenceKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
+import { sessionKey } from '../../lib/users/session-item.ts';
 import { inMemoryScanner, memoryTable } from '../support/doubles/memory-table.ts';
-import { INTACT_ITEMS, storedUser } from '../support/doubles/stored-items.ts';
+import { INTACT_ITEMS, storedSession, storedUser } from '../support/doubles/stored-items.ts';
 import { freezeClock } from '../support/doubles/time.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
+});
+
+const userItem = (id: number, fields: object = {}): Item => ({
+  ...entityKey('USER', id),
+  ...storedUser(id, `user-${id}`, { passwordHash: 'hash', passwordChanges: 1, ...fields }),
 });
 
 it('adoptTable does not wait at its end when it takes longer than a second', async () => {
@@ -38,27 +44,27 @@ it('adoptTable does not wait at its end when it takes longer than a second', asy
 });
 
 it('adoptTable changes only integrations, sequences and NOT-BEFORE, and counts items', async () => {
-  const table = memoryTable(INTACT_ITEMS);
+  const session = storedSession(storedUser(2, 'user'), { secondFactor: true });
+  const items = [...INTACT_ITEMS, { ...sessionKey({ id: 2, jti: 'series' }), ...session }];
+  const deletedSince = userItem(90, { secondFactor: {}, tokens: [] });
+  const table = memoryTable(items);
   const progress: number[] = [];
 
-  await adoptTable(table, inMemoryScanner(INTACT_ITEMS), {
+  const adoption = await adoptTable(table, inMemoryScanner([...items, deletedSince]), {
     onProgress: (items) => progress.push(items),
   });
 
-  expect(progress).toEqual(INTACT_ITEMS.map((_, index) => index + 1));
+  expect(progress).toEqual([...items, deletedSince].map((_, index) => index + 1));
+  expect(adoption).toMatchObject({ recoveryCodes: 0, sessions: 1 });
   expect(Object.keys(table.changed()).sort()).toEqual([
     'INTEGRATION 0000000000000004',
     'JWKS NOT-BEFORE',
     'SEQUENCE INTEGRATION',
     'SEQUENCE USER',
+    'SESSION#0000000000000002 series',
   ]);
-});
-
-/* What `npm run admin -- adopt --original` does about accounts, and what it lists. */
-
-const userItem = (id: number, fields: object = {}): Item => ({
-  ...entityKey('USER', id),
-  ...storedUser(id, `user-${id}`, { passwordHash: 'hash', passwordChanges: 1, ...fields }),
+  // Reading every user again would take hours.
+  expect(table.calls.filter((call) => call === 'get USER')).toHaveLength(2);
 });
 
 it('adoptTable ends all API tokens, because it deletes their items', async () => {
@@ -91,6 +97,8 @@ it('adoptTable ends the invitations that are open, because their mailed keys go'
   ]);
 });
 
+/* What `npm run admin -- adopt --original` does about accounts, and what it lists. */
+
 describe('the access to an account', () => {
   const restored = userItem(2);
   const changedAccess = (original: readonly Item[], restoredUsers: readonly Item[] = [restored]) =>
@@ -114,9 +122,9 @@ describe('the access to an account', () => {
   });
 
   it('is not compared for accounts that were created since, and damaged ones', async () => {
-    const restoredUsers = [userItem(9, { login: 7 }), userItem(10)];
+    const restoredUsers = [userItem(8, { login: 7 }), userItem(9), userItem(10)];
 
-    expect(await changedAccess([], restoredUsers)).toEqual([]);
+    expect(await changedAccess([], restoredUsers)).toEqual([9]);
   });
 
   it('cannot be compared with a table that has no account in common', async () => {
@@ -191,12 +199,17 @@ describe('the changes since a backup', () => {
   it('are read no further than a page that the backup has, nor beyond ten years', async () => {
     const entries = Array.from({ length: 2500 }, (_, minute) => entryItem(at(1, minute)));
     const read = async (items: readonly Item[]) => {
-      const original = memoryTable(items);
-      await lostChanges(memoryTable(items), original, NOW);
-      return original.calls.map((call) => call.slice('query AUDIT#'.length));
+      const [restored, original] = [memoryTable(items), memoryTable(items)];
+      await lostChanges(restored, original, NOW);
+      const months = original.calls.map((call) => call.slice('query AUDIT#'.length));
+      return { months, ranges: restored.queries.map(({ range }) => range) };
     };
 
-    expect(await read(entries)).toEqual(['PERMANENT', '2026-03', '2026-02', '2026-01']);
-    expect((await read([])).slice(1)).toHaveLength(120);
+    const page = { from: entries[1500]?.sk, to: entries.at(-1)?.sk };
+    expect(await read(entries)).toEqual({
+      months: ['PERMANENT', '2026-03', '2026-02', '2026-01'],
+      ranges: [page],
+    });
+    expect((await read([])).months.slice(1)).toHaveLength(120);
   });
 });

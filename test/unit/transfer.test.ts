@@ -11,11 +11,18 @@ import { exportRecords } from '../../lib/operations/transfer/export-records.ts';
 import { importRecord, linesOf, readRecord } from '../../lib/operations/transfer/record.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
+import type { User } from '../../lib/users/user.ts';
 import { bcryptHash, integrationRecord, userRecord } from '../support/commands/transfer.ts';
 import { awsError } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
-import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
+import {
+  GATE,
+  gate,
+  INTACT_ITEMS,
+  parameter,
+  storedUser,
+} from '../support/doubles/stored-items.ts';
 import { useNoDataKeys } from '../support/doubles/worker-state.ts';
 
 useNoDataKeys();
@@ -49,6 +56,44 @@ it.each([
   await expect(exportWith(kind, damage)).rejects.toThrow(
     new Error(`${message} \`npm run admin -- verify\` lists everything that is damaged.`),
   );
+});
+
+it('an export leaves out secrets and second factors', async () => {
+  const seal = await openSeal(5, 'values-key', kmsReceiving(DATA_KEY));
+  const secondFactor = { nonce: 'n', key: 'k', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 7 };
+  const users = [storedUser(1, 'ann', { secondFactor }), storedUser(2, 'bob')];
+  const table = memoryTable([
+    ...users.map((user): Item => ({ ...entityKey('USER', user.id), ...user })),
+    gate(),
+    parameter({ id: 5_000_001, confName: 'url', confValue: await seal('tcp://a', 5_000_001) }),
+    parameter({ secret: true }),
+  ]);
+  let factors = 0;
+
+  const exported = exportRecords(table, 'values-key', kmsReceiving(DATA_KEY), () => factors++);
+
+  const recordOf = ({ id: _, secondFactor: _f, ...user }: User) => {
+    const { version, incarnation, securityStamp, passwordChanges, ...fields } = user;
+    return { type: 'user', ...fields };
+  };
+  const { name, shortName, description, integrationType, active } = GATE;
+  const confDescription = 'Of the gate';
+  expect(await Readable.from(exported).toArray()).toEqual([
+    ...users.map(recordOf),
+    {
+      type: 'integration',
+      name,
+      shortName,
+      description,
+      integrationType,
+      active,
+      parameters: [
+        { confName: 'url', confDescription, confValue: 'tcp://a' },
+        { confName: 'key', confDescription, confValue: '********', secret: true },
+      ],
+    },
+  ]);
+  expect(factors).toBe(1);
 });
 
 describe('a value', () => {

@@ -1,6 +1,7 @@
-import { usersOf } from '../../../lib/operations/transfer/entities.ts';
+import { itemsOf } from '../../../lib/operations/transfer/entities.ts';
 import { keyIdOf } from '../../../lib/passwords/passwords.ts';
 import { idOfKey } from '../../../lib/runtime/kms.ts';
+import { userOf } from '../../../lib/users/user-table.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, STACK_TABLE_HELP } from '../define-command.ts';
 
@@ -24,8 +25,9 @@ ${STACK_TABLE_HELP}`,
     const hashes = new Map(keys.map((key) => [key, 0]));
     let [users, underNone] = [0, 0];
     const onProgress = reportProgress('user');
-    for await (const { id, passwordHash } of usersOf(table)) {
+    for await (const item of itemsOf(table, 'USER')) {
       onProgress(++users);
+      const { id, passwordHash } = userOf(item);
       if (!passwordHash) continue;
       const key = keyOf(id, passwordHash);
       if (key) hashes.set(key, (hashes.get(key) ?? 0) + 1);

@@ -164,16 +164,18 @@ async function adoptItems(
   for await (const items of scanner.scan()) {
     for (const item of items) {
       onProgress(++read);
-      const { pk, sk } = item;
-      if (collectionOf(item) === 'INTEGRATION') {
+      const { pk, sk, secondFactor, invitedAt, tokens } = item;
+      const collection = collectionOf(item);
+      if (collection === 'INTEGRATION') {
         const adopted = await adoptIntegration(table, { pk, sk }, original);
         if (adopted) counts.restarts++;
         counts.credentials += adopted?.deletedCredentials ?? 0;
       }
-      const hasFactor = collectionOf(item) === 'USER' && item.secondFactor !== undefined;
-      if (hasFactor && (await adoptFactor(table, { pk, sk }, original))) counts.recoveryCodes++;
-      const isListed = item.invitedAt !== undefined || item.tokens !== undefined;
-      if (collectionOf(item) === 'USER' && isListed) await endDeleted(table, { pk, sk });
+      if (collection === 'USER') {
+        if (secondFactor && (await adoptFactor(table, { pk, sk }, original)))
+          counts.recoveryCodes++;
+        if (invitedAt || tokens) await endDeleted(table, { pk, sk });
+      }
       const kind = kindOf(item);
       if (kind?.onRestore !== 'delete') continue;
       // A missing item has expired or was used; the outcome `changed` is a success.
@@ -208,9 +210,9 @@ async function adoptIntegration(
     const before = integrationOf(item);
     const { credentials = [] } = before;
     const isIntact = originalItem !== undefined && !findDefect(originalItem);
-    const valid = isIntact ? (integrationOf(originalItem).credentials ?? []) : [];
+    const valid = isIntact ? integrationOf(originalItem).credentials : undefined;
     const isValid = ({ clientId }: StoredCredential) =>
-      valid.some((credential) => credential.clientId === clientId);
+      valid?.some((credential) => credential.clientId === clientId);
     const kept = credentials.filter(isValid);
     const deleted = credentials.filter((credential) => !isValid(credential));
     const skippedTo = before.parametersEver + SKIPPED_PARAMETER_IDS;

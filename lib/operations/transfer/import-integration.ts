@@ -6,13 +6,14 @@ import {
   auditEventForIntegration,
   findIntegration,
   integrationChanges,
+  integrationOf,
 } from '../../integrations/integration-table.ts';
 import type { StoredParameter } from '../../integrations/parameter-table.ts';
 import { openSeal } from '../../integrations/sealed-value.ts';
 import { entityKey } from '../../table/keys.ts';
 import type { Item, Table } from '../../table/table.ts';
 import { changeTotal, claim, put } from '../../table/write.ts';
-import { integrationsOf } from './entities.ts';
+import { itemsOf } from './entities.ts';
 import { type Importer, markerKeyOf } from './importer.ts';
 import type { IntegrationRecord, Names } from './record.ts';
 
@@ -130,7 +131,8 @@ const nameOf = ({ name, shortName }: Names): string => JSON.stringify([name, sho
 
 async function idsByName(table: Table): Promise<ReadonlyMap<string, readonly number[]>> {
   const ids = new Map<string, number[]>();
-  for await (const integration of integrationsOf(table)) {
+  for await (const item of itemsOf(table, 'INTEGRATION')) {
+    const integration = integrationOf(item);
     const known = ids.get(nameOf(integration)) ?? [];
     ids.set(nameOf(integration), known);
     known.push(integration.id);
