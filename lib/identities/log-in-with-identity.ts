@@ -21,7 +21,7 @@ import { tokenLifetimeSeconds } from '../tokens/token.ts';
 import { newAccount } from '../users/create-user.ts';
 import { type Session, sessionStarted } from '../users/session-item.ts';
 import type { Identity, User } from '../users/user.ts';
-import { identityGuardKey, loginGuardKey, rosterKey } from '../users/user-items.ts';
+import { identityGuardKey, loginGuardKey, rosterIdsOf, rosterKey } from '../users/user-items.ts';
 import {
   actorOf,
   administers,
@@ -187,7 +187,7 @@ async function returning(
   if (!granted) return { before: user, after: user, keepsAdministrator: false };
   const losesAdministrator = administers(user) && !granted.includes('ROLE_ADMIN');
   const roster = losesAdministrator ? await table.get(rosterKey) : undefined;
-  const keepsAdministrator = (roster?.ids as ReadonlySet<number> | undefined)?.size === 1;
+  const keepsAdministrator = rosterIdsOf(roster).size === 1;
   const authorities = ROLES.filter(
     (role) => granted.includes(role) || (keepsAdministrator && role === 'ROLE_ADMIN'),
   );

@@ -8,7 +8,7 @@ import { entityKey, type Key } from '../table/keys.ts';
 import { attributesOf, type Table } from '../table/table.ts';
 import { attributesAre, type Condition, check, type Write } from '../table/write.ts';
 import type { User } from './user.ts';
-import { rosterKey } from './user-items.ts';
+import { rosterIdsOf, rosterKey } from './user-items.ts';
 import { auditEventFor, userOf } from './user-table.ts';
 
 /*
@@ -61,7 +61,7 @@ const NOTIFIED_MAX = 80;
 /** The administrators who are told of the emergency account: at most 80, by the lowest ids. */
 export async function findNotified(table: Table): Promise<readonly User[]> {
   const roster = await table.get(rosterKey);
-  const ids = [...((roster?.ids ?? []) as Iterable<number>)].sort((a, b) => a - b);
+  const ids = [...rosterIdsOf(roster)].sort((a, b) => a - b);
   const keys = ids.slice(0, NOTIFIED_MAX).map((id) => entityKey('USER', id));
   // DynamoDB rejects a batch without keys.
   const items = keys.length > 0 ? await table.getAll(keys) : [];

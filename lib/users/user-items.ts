@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { ALL_RECOVERY_CODES } from '../second-factor/user-factor.ts';
 import { count, type ItemDeclaration, id, text } from '../table/item-kind.ts';
 import { idText, isEntity, type Key } from '../table/keys.ts';
+import type { Item } from '../table/table.ts';
 
 const secondFactor = () =>
   v.object({
@@ -83,6 +84,9 @@ export const identityItem: ItemDeclaration = {
 };
 
 export const rosterKey: Key = { pk: 'ADMINS', sk: 'ROSTER' };
+/** The ids of the administrators. */
+export const rosterIdsOf = (roster: Item | undefined): ReadonlySet<number> =>
+  (roster?.ids as ReadonlySet<number> | undefined) ?? new Set();
 export const rosterItem: ItemDeclaration = {
   pk: 'ADMINS',
   sk: 'ROSTER',

@@ -286,6 +286,11 @@ describe('the verification finds', () => {
 
 describe('the verification finds nothing wrong with', () => {
   it.each<[string, Damage[], Damage[]?]>([
+    [
+      'a total that has become right since',
+      [put(totalKey('USER'), { n: 4 })],
+      [put(totalKey('USER'), { n: 3 })],
+    ],
     ['a sequence that is ahead', [put(sequenceKey('USER'), { n: 4 })]],
     ['an integration that has had more parameters', [put(GATE, { parametersEver: 10 })]],
     [
@@ -386,12 +391,13 @@ describe('verifyTable', () => {
     expect(await verifyTable(table)).toMatchObject(counts);
   });
 
-  it.each<[string, readonly Item[], FindingKind[], Key[]]>([
-    ['an intact table', INTACT_ITEMS, [], []],
-    ['an empty table', [], ['nobody-administers'], [rosterKey]],
-  ])('reads again only the sequences of %s, and what it reports', async (_, items, ...expected) => {
-    const [kinds, reported] = expected;
+  it.each<[string, readonly Item[], Damage[], FindingKind[], Key[]]>([
+    ['an intact table', INTACT_ITEMS, [listed(CLIENT_ID), credential(CLIENT_ID)], [], []],
+    ['an empty table', [], [], ['nobody-administers'], [rosterKey]],
+  ])('reads again only the sequences of %s, and what it reports', async (_, items, ...more) => {
+    const [changes, kinds, reported] = more;
     const table = inMemoryScanner(items);
+    for (const change of changes) change(table);
 
     const { findings, undecided } = await verifyTable(table);
 

@@ -5,10 +5,10 @@ import { emailKey } from '../../lib/mail/address.ts';
 import { importRecords } from '../../lib/operations/transfer/import-records.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
-import { EXISTS, set, type Write } from '../../lib/table/write.ts';
+import { EXISTS, put, set, type Write } from '../../lib/table/write.ts';
 import { emailGuardKey, loginGuardKey } from '../../lib/users/user-items.ts';
 import { integrationRecord, userRecord } from '../support/commands/transfer.ts';
-import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
+import { type MemoryTable, memoryTable, recordsIn } from '../support/doubles/memory-table.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
 
 const NO_TIME = 'is not a time that exists, in ISO 8601 with its zone';
@@ -284,6 +284,40 @@ describe('an import', () => {
     const { rejected } = await importLines([record], memoryTable(), kmsWithDataKeys());
 
     expect(rejected).toEqual(errors);
+  });
+
+  it('audits each entity that it creates', async () => {
+    const table = memoryTable();
+
+    await importLines([userRecord('ann'), integrationRecord('Gate')], table);
+
+    expect(recordsIn(table)).toEqual([
+      'system import user.created user/1001 ann',
+      'system import integration.created integration/1002 Gate',
+    ]);
+    expect(table.calls.filter((call) => call.startsWith('nextId'))).toEqual([
+      'nextId USER',
+      'nextId INTEGRATION',
+    ]);
+  });
+
+  it('rejects a record whose login is taken while it is carried out', async () => {
+    const table = memoryTable();
+    table.concurrent.push([put(loginGuardKey('ann'), { id: 9 })]);
+
+    const { rejected } = await importLines([userRecord('ann')], table);
+
+    expect(rejected).toEqual(['1 login login-taken taken by user 9']);
+  });
+
+  it('creates one entity of a record that two imports carry out at the same time', async () => {
+    const table = memoryTable();
+    const records = [userRecord('ann'), integrationRecord('Gate')];
+
+    const imports = await Promise.all([importLines(records, table), importLines(records, table)]);
+
+    expect(imports.map(({ tally }) => tally.imported + tally.present)).toEqual([2, 2]);
+    expect(recordsIn(table)).toHaveLength(2);
   });
 
   it('carries out 100 records before it reads the next ones', async () => {

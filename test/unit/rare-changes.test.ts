@@ -11,7 +11,7 @@ import { NotGatehouseTable } from '../../lib/table/wrong-table.ts';
 import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/token.ts';
 import { rosterKey } from '../../lib/users/user-items.ts';
 import { cancelledBy } from '../support/doubles/aws-calls.ts';
-import { memoryTable, recordingTable } from '../support/doubles/memory-table.ts';
+import { memoryTable, recordingTable, recordsIn } from '../support/doubles/memory-table.ts';
 import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
 import { freezeClock } from '../support/doubles/time.ts';
 
@@ -310,6 +310,22 @@ describe('createFirstAdministrator', () => {
     expect(user?.login).toBe(costs > 0 ? 'root' : undefined);
     const ids = table.calls.filter((call) => call === 'nextId USER');
     expect([ids.length, hash.mock.calls.length]).toEqual([costs, costs]);
+  });
+
+  it('creates a user who can log in, as the operator', async () => {
+    const table = memoryTable();
+
+    const user = await createFirstAdministrator(table, { hash: async () => 'hash' }, person);
+
+    expect(user).toMatchObject({
+      login: 'root',
+      email: 'root@example.com',
+      passwordHash: 'hash',
+      activated: true,
+      langKey: 'en',
+      authorities: ['ROLE_ADMIN', 'ROLE_USER'],
+    });
+    expect(recordsIn(table)).toEqual(['system first-admin user.created user/1001 root']);
   });
 
   it('creates no user when another administrator is created concurrently', async () => {

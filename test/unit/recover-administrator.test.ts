@@ -4,7 +4,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { loginGuardKey } from '../../lib/users/user-items.ts';
-import { memoryTable } from '../support/doubles/memory-table.ts';
+import { memoryTable, recordsIn } from '../support/doubles/memory-table.ts';
 import { storedUser } from '../support/doubles/stored-items.ts';
 import { useFrozenClock } from '../support/doubles/time.ts';
 
@@ -33,6 +33,7 @@ const hashPassword = async () => {
   hashes.push('new hash');
   return 'new hash';
 };
+const PASSWORD_ONLY = { removesFactor: false, hashPassword };
 const BOTH = { removesFactor: true, hashPassword };
 
 const { secondFactor: _, ...withoutFactor } = ADMIN;
@@ -52,6 +53,23 @@ it('replaces factor and password and ends all sessions, and changes nothing else
     securityStamp: expect.stringMatching(/^[\w-]{16}$/),
     sessionEndings: 3,
   });
+});
+
+const FACTOR_REMOVED = [
+  'mail secondFactorChanged',
+  'system first-admin secondFactor.removed user/1 admin',
+];
+const PASSWORD_RESET = ['mail passwordChanged', 'system first-admin password.reset user/1 admin'];
+it.each([
+  ['the factor', FACTOR_ONLY, FACTOR_REMOVED],
+  ['the password', PASSWORD_ONLY, PASSWORD_RESET],
+  ['both', BOTH, [...FACTOR_REMOVED, ...PASSWORD_RESET]],
+])('mails and audits that %s was replaced', async (_, recovery, expected) => {
+  const table = tableOf(ADMIN);
+
+  await recoverAdministrator(table, 'admin', recovery);
+
+  expect(recordsIn(table)).toEqual(expected);
 });
 
 it.each<[string, Partial<User>, Partial<User>]>([
@@ -102,7 +120,7 @@ it('computes no hash for an account that it does not change', async () => {
 
   await recoverAdministrator(tableOf({ ...ADMIN, activated: false }), 'admin', BOTH);
   await recoverAdministrator(tableOf({ ...ADMIN, secondFactor: undefined }), 'admin', BOTH);
-  await recoverAdministrator(tableOf(ADMIN), 'nobody', BOTH);
+  const unknown = await recoverAdministrator(tableOf(ADMIN), 'nobody', BOTH);
 
-  expect(hashes).toEqual([]);
+  expect([unknown, hashes]).toEqual([{ outcome: 'unknown-login' }, []]);
 });

@@ -3,7 +3,7 @@ import type { PasswordHasher } from '../../passwords/hasher.ts';
 import { settleAll } from '../../runtime/waiting.ts';
 import { loadDecideCommit } from '../../table/change.ts';
 import type { Table } from '../../table/table.ts';
-import { attributesAre, withCondition } from '../../table/write.ts';
+import { attributesAre, withConditionOn } from '../../table/write.ts';
 import { newAccount } from '../../users/create-user.ts';
 import type { User } from '../../users/user.ts';
 import { rosterKey } from '../../users/user-items.ts';
@@ -40,9 +40,7 @@ export async function createFirstAdministrator(
     const user = newAccount(fields, OPERATOR_NAME, now);
     const event = auditEventFor('user.created', user, userChanges(undefined, user));
     const writes = [
-      ...creation(user).map((write) =>
-        write.key === rosterKey ? withCondition(write, noAdministrators) : write,
-      ),
+      ...withConditionOn(rosterKey, noAdministrators, creation(user)),
       auditEntry(operator('first-admin'), event, now),
     ];
     return { writes, result: user };

@@ -1,12 +1,12 @@
 import { entityKey } from '../../table/keys.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { check, versionIs, type Write } from '../../table/write.ts';
-import { rosterKey } from '../../users/user-items.ts';
+import { rosterIdsOf, rosterKey } from '../../users/user-items.ts';
 import { administers, joinRoster, leaveRoster } from '../../users/user-table.ts';
 import { findDefect } from './find-defect.ts';
 import type { Finding } from './finding.ts';
 import { unchangedSinceRead } from './guards.ts';
-import { rosterIdsOf, type Survey, verifiedUserOf } from './survey.ts';
+import { type Survey, verifiedUserOf } from './survey.ts';
 
 /** Verifies that the roster names exactly the administrators, and that there is at least one. */
 export async function verifyRoster(table: TableScanner, seen: Survey): Promise<Finding[]> {

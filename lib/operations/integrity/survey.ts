@@ -16,6 +16,7 @@ import type { Item } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { NotGatehouseTable } from '../../table/wrong-table.ts';
 import type { User } from '../../users/user.ts';
+import { rosterIdsOf } from '../../users/user-items.ts';
 import { MAIL_PARTITIONS, PARTITION } from '../item-kinds.ts';
 import { type Overview, openCount } from '../overview/count-overview.ts';
 import { findDefect } from './find-defect.ts';
@@ -195,7 +196,3 @@ export function verifiedUserOf(item: Item): VerifiedUser {
   const { activated, authorities, version } = user;
   return { id, login, email, identities, activated, authorities, version };
 }
-
-/** The user ids on the roster. */
-export const rosterIdsOf = (item: Item | undefined): ReadonlySet<number> =>
-  (item?.ids as Set<number> | undefined) ?? new Set();

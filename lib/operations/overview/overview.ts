@@ -10,7 +10,7 @@ import { LIST_ITEMS_MAX, LIST_UNITS_MAX, type Range, type Table } from '../../ta
 import { put, type Write } from '../../table/write.ts';
 import type { AuthorizedCaller } from '../../users/caller.ts';
 import { USERS } from '../../users/list-users.ts';
-import { rosterKey } from '../../users/user-items.ts';
+import { rosterIdsOf, rosterKey } from '../../users/user-items.ts';
 import { userOf } from '../../users/user-table.ts';
 import { daysAt, isChange, type Overview, openCount, overviewKey } from './count-overview.ts';
 
@@ -48,7 +48,7 @@ export async function readOverview(table: Table, caller: AuthorizedCaller) {
 
 async function readAdministrators(table: Table, budget: ReadBudget) {
   const roster = await table.get(rosterKey);
-  const ids = [...((roster?.ids as ReadonlySet<number> | undefined) ?? [])]
+  const ids = [...rosterIdsOf(roster)]
     .sort((one, other) => one - other)
     .slice(0, ADMINISTRATORS_MAX);
   let units = 0;

@@ -103,25 +103,21 @@ const changeItem = (
 
 function renamedAuthors(item: Item, logins: ReadonlySet<string>, name: string): Write[] {
   const { id, version, createdBy, lastModifiedBy } = userOf(item);
-  const renamed = {
+  const after = {
     ...(logins.has(createdBy) && { createdBy: name }),
     ...(logins.has(lastModifiedBy) && { lastModifiedBy: name }),
+    // Clients see the fields, so what they have cached is out of date.
+    version: nextVersion(version),
   };
-  if (Object.keys(renamed).length === 0) return [];
-  // Clients see the fields, so what they have cached is out of date.
-  const after = { ...renamed, version: nextVersion(version) };
   return [set(entityKey('USER', id), after, versionIs({ version }))];
 }
 
 function renamedCreators(item: Item, logins: ReadonlySet<string>, name: string): Write[] {
   const before = integrationOf(item);
-  const { credentials = [] } = before;
-  if (!credentials.some(({ createdBy }) => logins.has(createdBy))) return [];
-  const renamed = credentials.map((credential) =>
+  const credentials = before.credentials?.map((credential) =>
     logins.has(credential.createdBy) ? { ...credential, createdBy: name } : credential,
   );
-  const after = { ...before, credentials: renamed };
-  return [integrationChanged(before, after, before.moduleRevision)];
+  return [integrationChanged(before, { ...before, credentials }, before.moduleRevision)];
 }
 
 /**

@@ -121,7 +121,7 @@ async function newIntegrationOf(
     claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'),
     changeTotal('INTEGRATION', 1),
     ...added.map((parameter) => put(entityKey('CONF', parameter.id), { ...parameter })),
-    ...(added.length > 0 ? [changeTotal('CONF', added.length)] : []),
+    changeTotal('CONF', added.length),
     auditEntry(operator('import'), event, now),
   ];
   return { id, writesAt };

@@ -88,7 +88,7 @@ export function openUserImporter(
             // If the login or the address is taken meanwhile, the record is looked up again.
             const created = creation(user).map((write) => ({
               ...write,
-              ...(write.onConditionFailed && { onConditionFailed: 'retry' as const }),
+              onConditionFailed: 'retry' as const,
             }));
             return [...created, auditEntry(operator('import'), event, now)];
           };

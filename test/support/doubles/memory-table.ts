@@ -108,6 +108,15 @@ export function memoryTable(
   };
 }
 
+/** The mails and the entries of the audit trail that were written. */
+export const recordsIn = (table: MemoryTable): string[] =>
+  Object.values(table.changed()).flatMap((item) => {
+    if (item?.pk.startsWith('MAIL#')) return [`mail ${item.occasion}`];
+    if (!item?.pk.startsWith('AUDIT#')) return [];
+    const { actor, session, action, target, targetName } = item;
+    return [[actor, session, action, target, targetName].join(' ')];
+  });
+
 /** A table with fixed items that records writes when they end and applies none. */
 export interface RecordingTable extends Table {
   items: Item[];
