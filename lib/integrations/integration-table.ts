@@ -53,21 +53,26 @@ const CHANGED_ATTRIBUTES = [
   'parameterBytes',
   'credentials',
   'version',
+  'revision',
+  'moduleRevision',
 ] as const satisfies (keyof Integration)[];
 
 /**
- * The write that replaces `before` with `after`, unless the revision has changed. Pass the present
- * `moduleRevision` for a change that the module does not read.
+ * The integration as a change leaves it. Pass the present `moduleRevision` for a change that the
+ * module does not read.
  */
-export function integrationChanged(
+export const revised = (
   before: Integration,
   after: Integration,
   moduleRevision = before.moduleRevision + 1,
+): Integration => ({ ...after, revision: before.revision + 1, moduleRevision });
+
+/** The write that replaces `before` with `after`, as `revised`, unless the revision has changed. */
+export function integrationChanged(
+  before: Integration,
+  after: Integration,
+  moduleRevision?: number,
 ): Write {
-  const attributes = pick(after, CHANGED_ATTRIBUTES);
-  return set(
-    entityKey('INTEGRATION', before.id),
-    { ...attributes, revision: before.revision + 1, moduleRevision },
-    revisionIs(before),
-  );
+  const attributes = pick(revised(before, after, moduleRevision), CHANGED_ATTRIBUTES);
+  return set(entityKey('INTEGRATION', before.id), attributes, revisionIs(before));
 }

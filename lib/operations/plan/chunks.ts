@@ -1,15 +1,13 @@
 import type { AuditEvent } from '../../audit/audit-entry.ts';
 import type { Integration } from '../../integrations/integration.ts';
-import { integrationChanged } from '../../integrations/integration-table.ts';
-import { totalKey } from '../../table/item-kind.ts';
-import { entityKey, type Key, KINDS } from '../../table/keys.ts';
+import { integrationChanged, revised } from '../../integrations/integration-table.ts';
+import { entityKey } from '../../table/keys.ts';
 import { claim, type Write } from '../../table/write.ts';
-import { rosterKey } from '../../users/user-items.ts';
 import type { Step } from './planned.ts';
 
 /** The actions of a transaction, without the two that confirm the caller. */
 const ACTIONS_MAX = 98;
-/** Of the parameters in a transaction, as of one integration (integration.ts). */
+/** Of parameters that a transaction writes or deletes, as of one integration (integration.ts). */
 const BYTES_MAX = 192 * 1024;
 
 /** What is committed in one transaction. */
@@ -20,18 +18,16 @@ export interface Chunk {
   readonly steps: number;
 }
 
-const MERGED: readonly Key[] = [rosterKey, ...KINDS.map(totalKey)];
-const isMerged = ({ key }: Write): boolean =>
-  MERGED.some(({ pk, sk }) => pk === key.pk && sk === key.sk);
-
 /**
- * One write for two of the roster or of a total, on which a transaction can have only one action.
- * Undefined if they cannot be merged: somebody becomes an administrator while somebody else ceases.
+ * One write for two of the roster or of a total, the only items that several changes write:
+ * DynamoDB accepts one action on each item of a transaction. Undefined if they cannot be merged:
+ * somebody becomes an administrator while somebody else ceases.
  */
 function merged(one: Write, other: Write): Write | undefined {
   if (one.update !== other.update) return undefined;
-  const values = Object.keys(one.values ?? {}).map((name) => {
-    const [first, second] = [one.values?.[name], other.values?.[name]];
+  const [{ values = {} }, { values: others = {} }] = [one, other];
+  const sums = Object.entries(values).map(([name, first]) => {
+    const second = others[name];
     const sum =
       first instanceof Set
         ? new Set([...first, ...(second as Set<unknown>)])
@@ -40,12 +36,15 @@ function merged(one: Write, other: Write): Write | undefined {
     // leaves must leave another one behind.
     return [name, sum];
   });
-  return { ...one, values: Object.fromEntries(values) };
+  return { ...one, values: Object.fromEntries(sums) };
 }
+
+/** Writes by the keys of their items. */
+type Writes = ReadonlyMap<string, Write>;
 
 /** Collects steps as long as they fit into one transaction. */
 export function openChunk() {
-  let writes: Write[] = [];
+  let writes: Writes = new Map();
   let events: AuditEvent[] = [];
   let integrations = new Map<number, { before: Integration | undefined; after: Integration }>();
   let steps = 0;
@@ -55,15 +54,16 @@ export function openChunk() {
     /** Adds a step; false if it needs another transaction. */
     add(step: Step): boolean {
       const added = withStep(writes, step);
+      if (!added) return false;
       const changed = new Map(integrations);
       if (step.integration) {
         const { before, after } = step.integration;
         changed.set(after.id, { before, ...changed.get(after.id), after });
       }
-      const size = bytesIn(step);
-      const actions = (added?.length ?? 0) + changed.size + events.length + step.events.length;
+      const { bytes: size = 0 } = step;
+      const actions = added.size + changed.size + events.length + step.events.length;
       const isTooLarge = actions > ACTIONS_MAX || bytes + size > BYTES_MAX;
-      if (!added || (steps > 0 && isTooLarge)) return false;
+      if (steps > 0 && isTooLarge) return false;
       writes = added;
       integrations = changed;
       events = [...events, ...step.events];
@@ -78,42 +78,25 @@ export function openChunk() {
           ? integrationChanged(before, after)
           : claim(entityKey('INTEGRATION', after.id), { ...after }, 'retry'),
       );
-      return { writes: [...owners, ...writes], events, steps };
+      return { writes: [...owners, ...writes.values()], events, steps };
     },
     /** The integrations as the transaction leaves them. */
     committed(): Integration[] {
       return [...integrations.values()].map(({ before, after }) =>
-        before
-          ? {
-              ...after,
-              revision: before.revision + 1,
-              moduleRevision: before.moduleRevision + 1,
-            }
-          : after,
+        before ? revised(before, after) : after,
       );
     },
   };
 }
 
-function withStep(writes: readonly Write[], step: Step): Write[] | undefined {
-  const all = [...writes];
+function withStep(writes: Writes, step: Step): Writes | undefined {
+  const all = new Map(writes);
   for (const write of step.writes) {
-    const at = isMerged(write)
-      ? all.findIndex(({ key }) => key.pk === write.key.pk && key.sk === write.key.sk)
-      : -1;
-    const together = at < 0 ? write : merged(all[at] as Write, write);
+    const name = Object.values(write.key).join(' ');
+    const earlier = all.get(name);
+    const together = earlier ? merged(earlier, write) : write;
     if (!together) return undefined;
-    if (at < 0) all.push(together);
-    else all[at] = together;
+    all.set(name, together);
   }
   return all;
 }
-
-const bytesIn = ({ writes }: Step): number =>
-  writes.reduce((sum, { attributes, values }) => {
-    const parts = Object.values({ ...attributes, ...values });
-    return sum + parts.reduce<number>((size, part) => size + lengthOf(part), 0);
-  }, 0);
-
-const lengthOf = (part: unknown): number =>
-  typeof part === 'string' || part instanceof Uint8Array ? part.length : 0;

@@ -11,6 +11,7 @@ import {
 import { MASK, requireNewValue } from '../../integrations/parameter.ts';
 import {
   auditEventForParameter,
+  bytesOf,
   type Parameter,
   parameterBytesAfter,
   parameterChanges,
@@ -40,45 +41,39 @@ export function planIntegrations(files: Files, state: State, planner: Planner): 
   const wanted = new Set(files.integrations.map(({ name }) => name));
   const leaving = files.prune.includes('integrations')
     ? state.integrations.filter(
-        ({ name, managedBy }) => managedBy === planner.set && !wanted.has(name),
+        ({ integration: { name, managedBy } }) => managedBy === planner.set && !wanted.has(name),
       )
     : [];
-  const byName = Map.groupBy(state.integrations, ({ name }) => name);
   return [
-    ...files.integrations.flatMap((entry) =>
-      planIntegration(entry, byName.get(entry.name) ?? [], files, state, planner),
-    ),
-    ...leaving.map((integration) => planDeletion(integration, state)),
+    ...files.integrations.flatMap((entry) => planIntegration(entry, files, state, planner)),
+    ...leaving.map(planDeletion),
   ];
 }
 
 function planIntegration(
   entry: IntegrationEntry,
-  [integration, ...others]: readonly Integration[],
   { prune }: Files,
   state: State,
   { set }: Planner,
 ): PlannedChange[] {
-  const stored = (integration && state.parameters.get(integration.id)) ?? [];
-  const { managedBy } = integration ?? {};
-  const refused = others[0]
-    ? REFUSALS.ambiguous
-    : managedBy !== undefined && managedBy !== set
-      ? managedElsewhere(managedBy)
-      : undefined;
+  const [stored, ...others] = state.integrations.filter(
+    ({ integration: { name } }) => name === entry.name,
+  );
+  const { integration, parameters = [] } = stored ?? {};
+  const refused = others[0] ? REFUSALS.ambiguous : managedElsewhere(integration ?? {}, set);
   const fields = { ...pick(entry, EDITABLE_INTEGRATION_FIELDS), managedBy: set };
   const planned = integration
     ? planUpdate(integration, fields)
     : [planCreation({ active: true, ...fields })];
   const kept = new Set(entry.parameters.map(({ confName }) => confName));
   const gone = prune.includes('parameters')
-    ? stored.filter((each) => !kept.has(each.confName))
+    ? parameters.filter((each) => !kept.has(each.confName))
     : [];
   return [
     ...planned,
     // First, so that there is room for others.
     ...gone.map((parameter) => planParameterDeletion(entry.name, parameter)),
-    ...entry.parameters.flatMap((each) => planParameter(entry.name, each, stored, state)),
+    ...entry.parameters.flatMap((each) => planParameter(entry.name, each, parameters, state)),
   ].map((change) => ({ ...change, refused: refused ?? change.refused }));
 }
 
@@ -91,7 +86,6 @@ const planCreation = (fields: IntegrationFields): PlannedChange => ({
   phase: 'integrations',
   async step(services) {
     const after = newIntegration(services.nextIntegrationId(), fields);
-    services.integrations.set(fields.name, after);
     const changes = integrationChanges(undefined, after);
     return {
       writes: [changeTotal('INTEGRATION', 1)],
@@ -115,7 +109,6 @@ function planUpdate(integration: Integration, fields: Partial<IntegrationFields>
         const before = stateOf(services, integration.name);
         const version = nextVersion(before.version);
         const after: Integration = { ...before, ...fields, version };
-        services.integrations.set(integration.name, after);
         return {
           writes: [],
           events: [auditEventForIntegration('integration.updated', before, changes)],
@@ -130,16 +123,18 @@ function planUpdate(integration: Integration, fields: Partial<IntegrationFields>
 const stateOf = ({ integrations }: StepServices, name: string): Integration =>
   integrations.get(name) as Integration;
 
-const planDeletion = (integration: Integration, { parameters }: State): PlannedChange => ({
+const planDeletion = ({
+  integration,
+  parameters,
+}: State['integrations'][number]): PlannedChange => ({
   action: 'integration.deleted',
   name: integration.name,
   changes: integrationChanges(integration, undefined),
   version: `${integration.version} ${integration.revision}`,
   phase: 'deletions',
   async step() {
-    const stored = parameters.get(integration.id) ?? [];
-    const { writes, event } = integrationDeleted(integration, stored);
-    return { writes, events: [event] };
+    const { writes, event } = integrationDeleted(integration, parameters);
+    return { writes, events: [event], bytes: integration.parameterBytes };
   },
 });
 
@@ -162,18 +157,17 @@ function planParameter(
   const [stored, ...others] = all.filter((each) => each.confName === confName);
   const reference = secret === 'keep' ? undefined : secret;
   const [from, to] = [stored?.secretVersion, reference].map(referenceText);
-  const keepsValue = secret === 'keep' || (reference !== undefined && from === to);
   const { confDescription } = { ...stored, ...pick(entry, ['confDescription']) };
   const isSecret: true | undefined = secret === undefined ? undefined : true;
   const after = { ...stored, confName, confDescription, secret: isSecret } as StoredParameter;
   const changes = [
     ...parameterChanges(stored, after),
     ...changeOf('confValue', stored && values.get(stored.id), confValue),
-    ...(keepsValue ? [] : changeOf('secretVersion', from, to)),
+    ...(secret === 'keep' ? [] : changeOf('secretVersion', from, to)),
   ];
   if (stored && changes.length === 0) return [];
   const fields = { confName, confDescription, ...(reference && { secretVersion: reference }) };
-  const needed = keepsValue ? undefined : reference?.name;
+  const needed = from === to ? undefined : reference?.name;
   return [
     {
       action: stored ? 'parameter.updated' : 'parameter.created',
@@ -194,10 +188,10 @@ function planParameter(
         const decided = stored
           ? parameterChanged(before, stored, written, seal, services.now)
           : parameterAdded(before, written, seal);
-        services.integrations.set(integrationName, decided.integration);
         return {
           writes: decided.writes,
           events: [decided.event],
+          bytes: Math.max(stored?.bytes ?? 0, bytesOf(confName, value, confDescription)),
           integration: { before, after: decided.integration },
         };
       },
@@ -228,7 +222,6 @@ const planParameterDeletion = (integrationName: string, parameter: Parameter): P
       parameterCount: before.parameterCount - 1,
       parameterBytes: parameterBytesAfter(before, parameter, undefined),
     };
-    services.integrations.set(integrationName, after);
     const changes = parameterChanges(parameter, undefined);
     return {
       writes: [
@@ -236,6 +229,7 @@ const planParameterDeletion = (integrationName: string, parameter: Parameter): P
         changeTotal('CONF', -1),
       ],
       events: [auditEventForParameter('parameter.deleted', parameter, before, changes)],
+      bytes: parameter.bytes,
       integration: { before, after },
     };
   },

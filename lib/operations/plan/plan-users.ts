@@ -40,10 +40,13 @@ const REFUSALS = {
 } as const satisfies Record<string, Refusal>;
 
 /** The refusal of a change to what another set of files manages. */
-export const managedElsewhere = (managedBy: string): Refusal => ({
-  message: 'error.managedelsewhere',
-  reason: `The set ${managedBy} manages it`,
-});
+export const managedElsewhere = (
+  { managedBy }: { readonly managedBy?: string | undefined },
+  set: string,
+): Refusal | undefined =>
+  managedBy === undefined || managedBy === set
+    ? undefined
+    : { message: 'error.managedelsewhere', reason: `The set ${managedBy} manages it` };
 
 /**
  * Plans the users of files, and the deletion of others of the set if users are pruned. The caller
@@ -120,8 +123,8 @@ function refusalOfUpdate(
   { owners }: State,
   { set, caller, callerUser, mustConfirmOwnEmail }: Planner,
 ): Refusal | undefined {
-  if (user.managedBy !== undefined && user.managedBy !== set)
-    return managedElsewhere(user.managedBy);
+  const elsewhere = managedElsewhere(user, set);
+  if (elsewhere) return elsewhere;
   const isOwn = user.id === callerUser.id;
   if (isOwn && !administers(after)) return REFUSALS.ownAccess;
   const owner = owners.get(emailKey(after.email));

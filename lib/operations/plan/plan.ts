@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { Failure, type FailureCode } from '../../contract/failure.ts';
-import type { Integration } from '../../integrations/integration.ts';
 import { openSeal } from '../../integrations/sealed-value.ts';
 import { currentDeadline } from '../../runtime/execution-environment.ts';
 import { isOutage } from '../../runtime/outage.ts';
@@ -14,7 +13,13 @@ import { type Chunk, openChunk } from './chunks.ts';
 import type { Application, Files } from './plan-contracts.ts';
 import { planIntegrations } from './plan-integrations.ts';
 import { planUsers } from './plan-users.ts';
-import { PHASES, type PlannedChange, type Refusal, type StepServices } from './planned.ts';
+import {
+  PHASES,
+  type PlannedChange,
+  type Refusal,
+  type Step,
+  type StepServices,
+} from './planned.ts';
 import { readState, type State } from './read-state.ts';
 
 /** A plan with the decisions that are committed when it is applied. */
@@ -133,7 +138,7 @@ async function failureOf(
   services: StepServices,
 ): Promise<Refusal | undefined> {
   try {
-    await step(services);
+    follow(await step(services), services);
     return undefined;
   } catch (error) {
     const refusal = error instanceof Failure ? LIMITS[error.code] : undefined;
@@ -142,8 +147,13 @@ async function failureOf(
   }
 }
 
-const byName = (integrations: readonly Integration[]) =>
-  new Map(integrations.map((integration) => [integration.name, integration]));
+const byName = (integrations: State['integrations']) =>
+  new Map(integrations.map(({ integration }) => [integration.name, integration]));
+
+/** Lets the next steps start with the integration as a step has left it. */
+function follow({ integration }: Step, { integrations }: StepServices): void {
+  if (integration) integrations.set(integration.after.name, integration.after);
+}
 
 /** Hands out ids, beginning with these. */
 const counting = (userId: number, integrationId: number) => {
@@ -241,7 +251,6 @@ async function requireValues(
   values: Application['values'],
 ): Promise<void> {
   const secrets = secretsOf(planned);
-  if (secrets.length === 0) return;
   const missing = secrets
     .filter((name) => !values[name])
     .map((secret) => ({ secret, reason: 'the value of the secret is missing' }));
@@ -280,17 +289,19 @@ async function* chunksOf(
   };
   let chunk = openChunk();
   for (const { step } of planned) {
-    const decided = await step(services);
-    if (chunk.add(decided)) continue;
-    yield chunk.close();
-    const { before } = decided.integration ?? {};
-    for (const integration of [...(before ? [before] : []), ...chunk.committed()])
-      services.integrations.set(integration.name, integration);
-    chunk = openChunk();
-    // What follows from an integration is decided again, now that its revision is another one.
-    chunk.add(before ? await step(services) : decided);
+    let decided = await step(services);
+    if (!chunk.add(decided)) {
+      yield chunk.close();
+      for (const integration of chunk.committed())
+        services.integrations.set(integration.name, integration);
+      chunk = openChunk();
+      // What follows from an integration is decided again, now that its revision is another one.
+      if (decided.integration?.before) decided = await step(services);
+      chunk.add(decided);
+    }
+    follow(decided, services);
   }
-  if (planned.length > 0) yield chunk.close();
+  yield chunk.close();
 }
 
 /** Fails with version-changed if something is not as it was when it was planned. */

@@ -38,6 +38,8 @@ type Phase = (typeof PHASES)[number];
 export interface Step {
   readonly writes: readonly Write[];
   readonly events: readonly AuditEvent[];
+  /** The size of the parameters that it writes or deletes. */
+  readonly bytes?: number | undefined;
   readonly integration?: {
     /** Undefined before its creation. */
     readonly before: Integration | undefined;

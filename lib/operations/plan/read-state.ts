@@ -11,15 +11,19 @@ import { emailGuardKey, loginGuardKey } from '../../users/user-items.ts';
 import { userOf } from '../../users/user-table.ts';
 import type { Files } from './plan-contracts.ts';
 
+interface IntegrationWithParameters {
+  readonly integration: Integration;
+  readonly parameters: readonly Parameter[];
+}
+
 /** What files are compared with. */
 export interface State {
   /** The users of the files, or all if users are pruned. */
   readonly users: ReadonlyMap<string, User>;
   /** The ids of the users who have the addresses of the files, by the form that is unique. */
   readonly owners: ReadonlyMap<string, number>;
-  readonly integrations: readonly Integration[];
-  /** The parameters of the integrations of the files, and of those that are pruned. */
-  readonly parameters: ReadonlyMap<number, readonly Parameter[]>;
+  /** The integrations of the files, and those that the set manages if integrations are pruned. */
+  readonly integrations: readonly IntegrationWithParameters[];
   /** The values of those that are no secrets, by the id. */
   readonly values: ReadonlyMap<number, string>;
 }
@@ -73,13 +77,13 @@ export async function readState(
     const range = { from: idText(id), to: idText(id) };
     return (await table.query('INTEGRATION', range, onConsumed)).length > 0;
   };
-  const lists = await mapConcurrently(concerned, CONCURRENCY, async (integration) => {
-    const list = await allParametersOf(table, integration, onConsumed);
+  const read = await mapConcurrently(concerned, CONCURRENCY, async (integration) => {
+    const parameters = await allParametersOf(table, integration, onConsumed);
     // Deleted since it was read, it would seem to lack its parameters only.
-    const isDeleted = list.length < integration.parameterCount && !(await exists(integration));
-    return isDeleted ? undefined : list;
+    const isDeleted =
+      parameters.length < integration.parameterCount && !(await exists(integration));
+    return isDeleted ? [] : [{ integration, parameters }];
   });
-  const deleted = new Set(concerned.filter((_, index) => lists[index] === undefined));
   return {
     users: new Map(users.map((user) => [user.login, user])),
     owners: new Map(
@@ -87,10 +91,9 @@ export async function readState(
         guards[index] ? [[address, guards[index].id as number] as const] : [],
       ),
     ),
-    integrations: integrations.filter((each) => !deleted.has(each)),
-    parameters: new Map(concerned.map(({ id }, index) => [id, lists[index] ?? []])),
+    integrations: read.flat(),
     values: await valuesOf(
-      lists.flatMap((list) => list ?? []),
+      read.flat().flatMap(({ parameters }) => parameters),
       onConsumed,
     ),
   };
