@@ -171,7 +171,7 @@ export type EditableIntegrationField = (typeof EDITABLE_INTEGRATION_FIELDS)[numb
 export const integrationView = (integration: Integration) => ({
   ...viewOf(integration, INTEGRATION_FIELDS),
   module: moduleView(integration),
-  ...(integration.managedBy !== undefined && { managedBy: integration.managedBy }),
+  managedBy: integration.managedBy,
 });
 
 /** The module object in responses; null until a parameter is updated for the first time. */

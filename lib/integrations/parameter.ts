@@ -56,7 +56,7 @@ export const parameterView = (parameter: DecryptedParameter) => ({
     module: moduleView(parameter.integration),
   },
   ...(parameter.secret && { confValue: MASK, secret: true }),
-  ...(parameter.secretVersion && { secretVersion: parameter.secretVersion }),
+  secretVersion: parameter.secretVersion,
 });
 
 /** Asterisks, also full-width ones, and blanks. */
