@@ -238,6 +238,20 @@ describe('an administrator', () => {
     expect(await storedAddress('chief')).toBe('Chief@example.com');
   });
 
+  it('cannot change the own address with a plan', async () => {
+    const { token } = await makeCaller('planner', { authorities: ['ROLE_ADMIN'] });
+    await gatehouse.makeUser('planned');
+    const refusedFor = async (login: string, email: string) => {
+      const body = { set: 'files', users: [{ login, email }] };
+      const planned = await gatehouse.call('POST', '/api/plan', { token, body });
+      return planned.body.changes[0].refused?.message;
+    };
+
+    expect(await refusedFor('planner', addressOf('thief'))).toBe('error.confirmationrequired');
+    expect(await refusedFor('planner', 'Planner@example.com')).toBeUndefined();
+    expect(await refusedFor('planned', addressOf('planned-on'))).toBeUndefined();
+  });
+
   it('changes the address of another user at once', async () => {
     const user = await gatehouse.makeUser('helped');
 
