@@ -120,6 +120,9 @@ it('a report does not hide a later change, and is rejected before there is one',
 
   const tooEarly = await report({ changes: 2 });
   const beforeAny = await report({ changes: 1 }, unchanged);
+  const negative = await report({ changes: -1 }, unchanged);
+  const none = await report({ changes: 0 }, unchanged);
+  const unknown = await report({ changes: 0 }, 777_777);
   await change();
   const tooLate = await report(loaded);
 
@@ -127,6 +130,9 @@ it('a report does not hide a later change, and is rejected before there is one',
     fieldErrors: [{ field: 'changes', message: 'Size', max }],
   });
   expect([tooEarly.body, beforeAny.body]).toMatchObject([fieldErrors(1), fieldErrors(0)]);
+  expect(negative.body.fieldErrors).toMatchObject([{ field: 'changes', message: 'Size', min: 0 }]);
+  expect([none.status, none.body.module]).toEqual([200, null]);
+  expect([unknown.status, unknown.body.message]).toEqual([404, 'error.http.404']);
   expect(tooLate.status).toBe(200);
   expect(tooLate.body.module).toEqual({ needsRestart: true, changes: 2 });
 });

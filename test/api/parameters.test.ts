@@ -211,10 +211,15 @@ describe('a secret', () => {
     const refused = await put({ ...readable, confValue: '********' });
     const wrong = await post({ ...secret, integration, confValue: '********' });
     const shown = await put({ ...readable, confValue: 'shown' });
-    const again = await put({ ...readable, secret: true, confValue: '********' });
+    const again = await put({ ...readable, secret: true, confValue: '********x' });
+    const plain = await post({ ...FIELDS, integration, confValue: '********' });
 
     for (const { status, body } of [refused, wrong, again])
-      expect([status, body.fieldErrors?.[0]?.field]).toEqual([400, 'confValue']);
+      expect([status, body.fieldErrors]).toMatchObject([
+        400,
+        [{ field: 'confValue', reason: expect.stringContaining('without the mask') }],
+      ]);
+    expect(plain.body.fieldErrors).toMatchObject([{ reason: 'a new value: the mask is none' }]);
     expect(shown.body.confValue).toBe('shown');
     expect(shown.body).not.toHaveProperty('secret');
     expect((await get(id)).body.confValue).toBe('shown');
@@ -252,14 +257,14 @@ describe('a secret', () => {
     expect(await readByModule(id)).toMatchObject({ confName: 'api key', confValue: 'write-only' });
   });
 
-  it('alone cannot be made of asterisks: other values can', async () => {
-    const { body } = await post({
-      ...FIELDS,
-      confValue: '*',
-      integration: (await make()).integration,
-    });
+  it('alone cannot be made of asterisks: other values can, and a secret has some', async () => {
+    const { integration } = await make();
+
+    const { body } = await post({ ...FIELDS, confValue: '*', integration });
+    const within = await post({ ...secret, confValue: 'a***b****c', integration });
 
     expect(body.confValue).toBe('*');
+    expect(within.status).toBe(201);
   });
 
   it('counts its size when it is kept', async () => {
