@@ -1,18 +1,27 @@
-import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { dynamoDbError } from '../../infra/local/aws/dynamodb.ts';
 import { openFaults } from '../../infra/local/aws/faults.ts';
 import { actionsOf } from '../../infra/local/calls/actions.ts';
+import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { apiTokenKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import { identityGuardKey } from '../../lib/users/user-items.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
+import { openMeanwhile } from '../support/instance/hold-transactions.ts';
+import { expectIntact, forgetReads, readsOf } from '../support/instance/items.ts';
 import { testProvider } from '../support/instance/provider.ts';
 import { RELEASE } from '../support/instance/run-variables.ts';
 
 /* Plans: files, what would change for everything to be as they say, and the change itself. */
 
-const writes: string[] = [];
+/** What functions have called: the operation and, in the table, the partition. */
+const calls: string[] = [];
+const transactions = () => calls.filter((call) => call.startsWith('TransactWriteItems')).length;
 const faults = openFaults();
+const meanwhile = openMeanwhile();
+/** How many changes the limit of changes allows. */
+let changesLeft = Number.POSITIVE_INFINITY;
 /** What happens between the read of integrations and of their parameters. */
 let betweenReads: (() => Promise<unknown>) | undefined;
 const gatehouse = await useGatehouse({
@@ -22,8 +31,11 @@ const gatehouse = await useGatehouse({
       betweenReads = undefined;
       await act();
     }
-    if (call.functionName && /^(Transact|Update|Put|Delete)/.test(call.operation))
-      writes.push(call.operation);
+    const pk = call.service === 'DynamoDB' ? actionsOf(call)[0]?.pk : '';
+    if (call.functionName) calls.push(`${call.operation} ${pk}`);
+    if (pk?.startsWith('CHANGES#') && changesLeft-- <= 0)
+      return dynamoDbError('ConditionalCheckFailedException', 'The limit is reached.');
+    await meanwhile.before(call);
     return faults.intercept(call, forward);
   },
 });
@@ -33,7 +45,7 @@ beforeAll(async () => {
   admin = await gatehouse.adminToken();
 });
 beforeEach(() => {
-  writes.length = 0;
+  calls.length = 0;
 });
 
 const send = (method: string, path: string, body?: object, ifMatch?: string, token = admin) =>
@@ -49,11 +61,31 @@ const plan = async (files: object, token?: string) => {
 };
 const apply = (files: object, digest: string, token?: string) =>
   send('POST', '/api/apply', files, digest, token);
+interface Line {
+  readonly action: string;
+  readonly name?: string;
+  readonly targetName?: string;
+  readonly integrationName?: string | null;
+}
+const linesOf = (changes: readonly Line[]) =>
+  changes
+    .map(({ action, name, targetName = name, integrationName }) =>
+      [action, targetName, /^parameter/.test(action) && integrationName].join(' '),
+    )
+    .sort();
+/** Applies files, whose whole plan the audit trail then has, and leaves no defect behind. */
 const applied = async (files: object) => {
-  const { digest } = await plan(files);
+  const { digest, changes } = await plan(files);
   const { status, body } = await apply(files, digest);
   expect(status, JSON.stringify(body)).toBe(200);
   expect(body.rest).toBe(null);
+  expect(body.applied).toBe(changes.length);
+  const entries = await send(
+    'GET',
+    `/api/audits?size=${changes.length}&actorId.equals=1&sort=time,desc`,
+  );
+  expect(linesOf(entries.body)).toEqual(linesOf(changes));
+  await expectIntact(gatehouse);
   return body;
 };
 const userNamed = (login: string) => ({
@@ -72,84 +104,142 @@ const tap = (name: string, parameters: object[] = []) => ({
 
 it('makes what files say, and then has nothing to do', async () => {
   const [set, login, name] = [unique('set'), unique('una'), unique('Tap')];
+  const [key, pin] = ['TAP_KEY', 'PIN'].map((secret) => ({ name: secret, version: 1 }));
   const parameters = [
     { confName: 'host', confValue: 'a.example' },
-    { confName: 'key', secret: { name: 'TAP_KEY', version: 1 } },
+    { confName: 'key', secret: key },
+    { confName: 'pin', secret: pin },
   ];
-  const files = { set, users: [userNamed(login)], integrations: [tap(name, parameters)] };
+  const files = {
+    set,
+    users: [userNamed(login), { login: unique('vic'), email: `${login}2@example.com` }],
+    integrations: [tap(name, parameters)],
+    prune: ['users', 'integrations', 'parameters'],
+  };
+  const idBefore = await gatehouse.table.nextId('INTEGRATION');
 
   const shown = await plan(files);
   expect(shown).toMatchObject({
     unchanged: 0,
     refused: 0,
-    secrets: ['TAP_KEY'],
+    secrets: ['PIN', 'TAP_KEY'],
     changes: [
       { action: 'user.created', name: login },
+      { action: 'user.created', name: files.users[1]?.login },
       { action: 'integration.created', name },
       { action: 'parameter.created', name: 'host', integrationName: name },
       { action: 'parameter.created', name: 'key', integrationName: name },
+      { action: 'parameter.created', name: 'pin', integrationName: name },
     ],
   });
   expect(JSON.stringify(shown)).toContain('a.example');
-  expect(writes.filter((operation) => operation !== 'UpdateItem')).toEqual([]);
-  for (const [values, message] of [
-    [{}, 'Pattern'],
-    [{ TAP_KEY: '********' }, 'Pattern'],
-    [{ TAP_KEY: '' }, 'NotBlank'],
-    [{ TAP_KEY: 'x'.repeat(16_385) }, 'Size'],
+  expect(transactions()).toBe(0);
+  const missing = 'the value of the secret is missing';
+  for (const [TAP_KEY, message, reason] of [
+    [undefined, 'Pattern', missing],
+    ['********', 'Pattern', 'The value is the mask of a secret'],
+    ['', 'NotBlank'],
+    ['x'.repeat(16_385), 'Size'],
   ] as const)
-    expect(await apply({ ...files, values }, shown.digest)).toMatchObject({
+    expect(await apply({ ...files, values: { TAP_KEY, PIN: '1' } }, shown.digest)).toMatchObject({
       status: 400,
-      body: { fieldErrors: [{ field: 'values.TAP_KEY', message }] },
+      body: { fieldErrors: [{ field: 'values.TAP_KEY', message, ...(reason && { reason }) }] },
     });
-  const result = await apply({ ...files, values: { TAP_KEY: 'the secret' } }, shown.digest);
-  expect(result).toMatchObject({ status: 200, body: { applied: 4, rest: null } });
+  const values = { TAP_KEY: 'the secret', PIN: '1' };
+  const result = await apply({ ...files, values }, shown.digest);
+  expect(result).toMatchObject({ status: 200, body: { applied: 6, rest: null } });
 
   const user = (await send('GET', `/api/users/${login}`)).body;
   expect(user).toMatchObject({ ...userNamed(login), managedBy: set, state: 'invited' });
   expect(await gatehouse.mailsTo(user.email)).toHaveLength(1);
+  const { body: other } = await send('GET', `/api/users/${files.users[1]?.login}`);
+  expect(other).toMatchObject({ activated: true, langKey: 'en', authorities: [] });
+  expect(other.id).toBe(user.id + 1);
   const [integration] = (await send('GET', `/api/utm-integrations?name.equals=${name}`)).body;
-  expect(integration).toMatchObject({ name, active: true, managedBy: set });
+  expect(integration).toMatchObject({ name, active: true, managedBy: set, id: idBefore + 1 });
+  expect(await gatehouse.table.nextId('INTEGRATION')).toBe(idBefore + 2);
   const stored = (
     await send('GET', `/api/utm-integration-confs?integrationId.equals=${integration.id}`)
   ).body;
   expect(stored).toMatchObject([
     { confName: 'host', confValue: 'a.example' },
-    { confName: 'key', secret: true, secretVersion: { name: 'TAP_KEY', version: 1 } },
+    { confName: 'key', secret: true, secretVersion: key },
+    { confName: 'pin', secret: true, secretVersion: pin },
   ]);
 
-  writes.length = 0;
+  calls.length = 0;
   const again = await plan(files);
-  expect(again).toMatchObject({ changes: [], unchanged: 4 });
+  expect(again).toMatchObject({ changes: [], unchanged: 6 });
   const second = await apply(files, again.digest);
   expect(second.body).toEqual({ applied: 0, rest: null, retryAfter: null });
-  expect(writes.filter((operation) => operation !== 'UpdateItem')).toEqual([]);
+  expect(transactions()).toBe(0);
+});
 
-  const key = { confName: 'key', secret: { name: 'TAP_KEY', version: 2 } };
-  const next = { ...files, integrations: [tap(name, [key])] };
-  const { digest } = await plan(next);
-  const masked = await apply({ ...next, values: { TAP_KEY: '********' } }, digest);
-  expect(masked.body.fieldErrors).toMatchObject([{ field: 'values.TAP_KEY' }]);
+it('needs the value of a secret only for another version', async () => {
+  const [set, name] = [unique('set'), unique('Tap')];
+  const key = { confName: 'key', secret: { name: 'TAP_KEY', version: 1 } };
+  const of = (entry: object) => ({ set, integrations: [tap(name, [{ ...key, ...entry }])] });
+  const shownFor = async (entry: object) => {
+    const { changes, secrets, digest } = await plan(of(entry));
+    return { secrets, digest, changes: changes.map(({ changes }: { changes: object }) => changes) };
+  };
+  const { digest } = await shownFor({});
+  expect((await apply({ ...of({}), values: { TAP_KEY: 'first' } }, digest)).status).toBe(200);
+
+  expect(await shownFor({ secret: 'keep' })).toMatchObject({ changes: [] });
+  for (const secret of ['keep', key.secret]) {
+    const confDescription = `Described with ${JSON.stringify(secret)}`;
+    expect((await shownFor({ secret, confDescription })).secrets).toEqual([]);
+    await applied(of({ secret, confDescription }));
+  }
+  const described = { confDescription: null };
+  const secret = { name: 'TAP_KEY', version: 2 };
+  const next = await shownFor({ ...described, secret });
+  expect(next.changes).toMatchObject([
+    [{ field: 'confDescription' }, { field: 'secretVersion', from: 'TAP_KEY 1', to: 'TAP_KEY 2' }],
+  ]);
+  const masked = { ...of({ ...described, secret }), values: { TAP_KEY: '********' } };
+  expect((await apply(masked, next.digest)).body.fieldErrors).toMatchObject([
+    { field: 'values.TAP_KEY' },
+  ]);
+  const readable = await shownFor({ ...described, secret: undefined, confValue: 'plain' });
+  expect(readable.changes).toMatchObject([
+    [
+      { field: 'confDescription' },
+      { field: 'secret', from: true },
+      { field: 'confValue', to: 'plain' },
+      { field: 'secretVersion', from: 'TAP_KEY 1' },
+    ],
+  ]);
+  expect(JSON.stringify(readable)).not.toContain('first');
 });
 
 it('changes what differs, keeps what is omitted, and prunes what the set manages', async () => {
   const [set, una, vic, name] = [unique('set'), unique('una'), unique('vic'), unique('Tap')];
+  const old = unique('Tap');
   const host = { confName: 'host', confValue: 'a.example', confDescription: 'Where' };
   const before = {
     set,
     users: [{ ...userNamed(una), firstName: 'Una' }, userNamed(vic)],
-    integrations: [tap(name, [host, { confName: 'port', confValue: '514' }])],
+    integrations: [tap(name, [host, { confName: 'port', confValue: '514' }]), tap(old, [host])],
   };
   await applied(before);
   const after = {
     set,
     users: [{ login: una, email: `${una}@example.com`, lastName: 'Ash' }],
-    integrations: [tap(name, [{ confName: 'host', confValue: 'b.example' }])],
+    integrations: [
+      { ...tap(name, [{ confName: 'host', confValue: 'b.example' }]), shortName: 'faucet' },
+    ],
   };
 
   const kept = await plan(after);
   expect(kept.changes).toEqual([
     { action: 'user.updated', name: una, changes: [{ field: 'lastName', to: 'Ash' }] },
+    {
+      action: 'integration.updated',
+      name,
+      changes: [{ field: 'shortName', from: 'tap', to: 'faucet' }],
+    },
     {
       action: 'parameter.updated',
       name: 'host',
@@ -157,11 +247,13 @@ it('changes what differs, keeps what is omitted, and prunes what the set manages
       changes: [{ field: 'confValue', from: 'a.example', to: 'b.example' }],
     },
   ]);
-  const pruning = { ...after, prune: ['users', 'parameters'] };
+  const pruning = { ...after, prune: ['users', 'parameters', 'integrations'] };
   expect((await plan(pruning)).changes.map(({ action, name }: never) => [action, name])).toEqual([
     ['user.updated', una],
+    ['integration.updated', name],
     ['parameter.deleted', 'port'],
     ['parameter.updated', 'host'],
+    ['integration.deleted', old],
     ['user.deleted', vic],
   ]);
   await applied(pruning);
@@ -180,41 +272,77 @@ it('changes what differs, keeps what is omitted, and prunes what the set manages
 });
 
 it('answers 412 with the plan as it is if something has changed since', async () => {
-  const [set, una] = [unique('set'), unique('una')];
-  await applied({ set, users: [userNamed(una)] });
-  const files = { set, users: [{ ...userNamed(una), firstName: 'Una' }] };
-  const { digest } = await plan(files);
-  const user = (await send('GET', `/api/users/${una}`)).body;
-  await send('PUT', '/api/users', { ...user, langKey: 'de' });
+  const [set, una, kept, old] = [unique('set'), unique('una'), unique('Tap'), unique('Tap')];
+  await applied({ set, users: [userNamed(una)], integrations: [tap(kept), tap(old)] });
+  const files = {
+    set,
+    users: [{ ...userNamed(una), firstName: 'Una' }],
+    integrations: [{ ...tap(kept), active: false }],
+    prune: ['integrations'],
+  };
+  let { digest } = await plan(files);
+  const first = digest;
+  const changes = [
+    { action: 'user.updated', name: una },
+    { action: 'integration.updated', name: kept },
+    { action: 'integration.deleted', name: old },
+  ];
 
-  const rejected = await apply(files, digest);
+  for (const [path, found] of [
+    ['/api/users', `/api/users/${una}`],
+    ['/api/utm-integrations', `/api/utm-integrations?name.equals=${kept}`],
+    ['/api/utm-integrations', `/api/utm-integrations?name.equals=${old}`],
+  ] as const) {
+    const [entity] = [(await send('GET', found)).body].flat();
+    // The plan does not show it.
+    await send('PUT', path, path === '/api/users' ? { ...entity, langKey: 'de' } : entity);
+    const rejected = await apply(files, digest);
+    expect(rejected).toMatchObject({ status: 412, body: { plan: { changes } } });
+    digest = rejected.body.plan.digest;
+  }
 
-  expect(rejected).toMatchObject({
-    status: 412,
-    body: { plan: { changes: [{ action: 'user.updated', name: una }] } },
-  });
   expect((await send('POST', '/api/apply', files)).status).toBe(412);
-  expect((await apply(files, rejected.body.plan.digest)).status).toBe(200);
-  expect((await apply(files, digest)).body).toMatchObject({ applied: 0, rest: null });
+  expect((await apply(files, digest)).status).toBe(200);
+  expect((await apply(files, first)).body).toMatchObject({ applied: 0, rest: null });
 });
 
 // The digest of the release is of other sentences.
 it.skipIf(RELEASE)('refuses what rules forbid, and then changes nothing', async () => {
   const { user: own, token } = await setup.account();
   const [set, taken, other, name] = [unique('set'), unique('una'), unique('bob'), unique('Tap')];
-  await applied({ set: unique('other'), users: [userNamed(taken), userNamed(other)] });
-  for (const _ of [1, 2])
-    await send('POST', '/api/utm-integrations', { ...tap(name), parameters: undefined });
+  const [elsewhere, moved, single] = [unique('other'), unique('moved'), unique('Tap')];
+  const theirs = { users: [userNamed(taken), userNamed(other)], integrations: [tap(taken)] };
+  await applied({ set: elsewhere, ...theirs });
+  await applied({ set, users: [userNamed(moved)] });
+  const made = await Promise.all(
+    [name, name, single].map((each) =>
+      send('POST', '/api/utm-integrations', { ...tap(each), parameters: undefined }),
+    ),
+  );
+  const twice = { integration: made[2]?.body, confName: 'twice', confValue: '1' };
+  for (const _ of [1, 2]) await send('POST', '/api/utm-integration-confs', twice);
+  const values = (length: number) =>
+    Array.from({ length }, (_, index) => ({
+      confName: `p${index}`,
+      confValue: 'x'.repeat(16_384),
+    }));
   const files = {
     set,
     users: [
       { ...userNamed(unique('new')), email: `${other}@example.com` },
       userNamed('system'),
-      { ...userNamed(taken), firstName: 'Una' },
+      { ...userNamed(moved), email: `${taken}@example.com` },
+      { ...userNamed(taken), email: `${taken}2@example.com` },
       { login: own.login, email: own.email, authorities: ['ROLE_USER'] },
       userNamed(unique('fine')),
     ],
-    integrations: [tap(name), tap(unique('Tap'), [{ confName: 'key', secret: 'keep' }])],
+    integrations: [
+      tap(taken),
+      tap(name),
+      tap(single, [{ confName: 'twice', confValue: '2' }]),
+      tap(unique('Tap'), [{ confName: 'key', secret: 'keep' }]),
+      tap(unique('Tap'), values(12)),
+    ],
   };
 
   const { changes, digest, refused } = await plan(files, token);
@@ -224,17 +352,37 @@ it.skipIf(RELEASE)('refuses what rules forbid, and then changes nothing', async 
   ).toEqual([
     'error.emailexists',
     'error.userexists',
+    'error.emailexists',
+    'error.managedelsewhere',
     'error.managedelsewhere',
     'error.ambiguousname',
+    'error.ambiguousname',
     'error.nosecret',
+    'error.parameterstoolarge',
     'error.ownaccess',
   ]);
-  expect(refused).toBe(6);
+  expect(refused).toBe(10);
+  expect(changes.find((change: Line) => change.name === single)).toEqual({
+    action: 'integration.updated',
+    name: single,
+    changes: [{ field: 'managedBy', to: set }],
+  });
+  expect(changes.find((change: Line) => change.name === taken)?.refused.reason).toBe(
+    `The set ${elsewhere} manages it`,
+  );
   expect(await apply(files, digest, token)).toMatchObject({
     status: 400,
     body: { message: 'error.planrefused' },
   });
-  expect((await send('GET', `/api/users/${files.users[4]?.login}`)).status).toBe(404);
+  expect((await send('GET', `/api/users/${files.users[5]?.login}`)).status).toBe(404);
+  // Only the value of the secret makes it too large.
+  const secret = { confName: 'key', secret: { name: 'KEY', version: 1 } };
+  const large = { set, integrations: [tap(unique('Tap'), [secret, ...values(11)])] };
+  const { body } = await apply(
+    { ...large, values: { KEY: 'x'.repeat(16_384) } },
+    (await plan(large)).digest,
+  );
+  expect(body.fieldErrors).toMatchObject([{ field: 'values' }]);
 });
 
 it.each<[string, object, string]>([
@@ -249,6 +397,7 @@ it.each<[string, object, string]>([
     { users: [userNamed('u'), { ...userNamed('v'), email: 'U@example.com' }] },
     'users.1.email',
   ],
+  ['no address', { users: [{ login: 'u' }] }, 'users.0.email'],
   ['a password', { users: [{ ...userNamed('u'), password: 'secret' }] }, 'users.0.password'],
   [
     'a value beside a secret',
@@ -293,24 +442,58 @@ it.each<[string, object, string]>([
 it('changes more than a transaction holds, each change once', async () => {
   const [set, name] = [unique('set'), unique('Tap')];
   const others = Array.from({ length: 40 }, () => unique(name));
+  const users = Array.from({ length: 101 }, () => ({
+    ...userNamed(unique('una')),
+    activated: false,
+  }));
   const of = (value: string) => {
-    const parameters = Array.from({ length: 80 }, (_, index) => ({
+    const parameters = Array.from({ length: 90 }, (_, index) => ({
       confName: `p${index}`,
       confValue: value,
     }));
     const taps = others.map((other) => tap(other, parameters.slice(0, 1)));
-    return { set, integrations: [tap(name, parameters), ...taps] };
+    return { set, users, integrations: [tap(name, parameters), ...taps] };
   };
 
-  expect((await applied(of('one'))).applied).toBe(161);
-  expect((await applied(of('two'))).applied).toBe(120);
+  expect((await applied(of('one'))).applied).toBe(101 + 171);
+  calls.length = 0;
+  expect((await applied(of('two'))).applied).toBe(130);
+  // Of 98 actions: 2 for each parameter, and one for each integration.
+  expect(transactions()).toBe(4);
+  expect(calls).not.toContain('UpdateItem SEQUENCE');
 
   const { body } = await send('GET', `/api/utm-integrations?name.contains=${name}&size=50`);
   const changes = body.map(({ module }: { module: { changes: number } }) => module.changes);
-  expect(changes).toEqual([80, ...others.map(() => 1)]);
+  expect(changes).toEqual([90, ...others.map(() => 1)]);
   const path = `/api/utm-integration-confs/count?integrationId.equals=${body[0].id}`;
-  expect((await send('GET', path)).body).toBe(80);
+  expect((await send('GET', path)).body).toBe(90);
 });
+
+it.skipIf(RELEASE)(
+  'writes and deletes no more bytes at once than one integration has',
+  async () => {
+    const set = unique('set');
+    const names = Array.from({ length: 3 }, () => unique('Tap'));
+    const of = (confValue: string) => {
+      const parameters = Array.from({ length: 11 }, (_, n) => ({ confName: `p${n}`, confValue }));
+      return { set, integrations: names.map((name) => tap(name, parameters)) };
+    };
+    const large = of('x'.repeat(16_384));
+
+    for (const files of [
+      large,
+      of('small'),
+      large,
+      { set, integrations: names.map((name) => tap(name)), prune: ['parameters'] },
+      large,
+      { set, prune: ['integrations'] },
+    ]) {
+      calls.length = 0;
+      await applied(files);
+      expect(transactions()).toBe(3);
+    }
+  },
+);
 
 it.skipIf(RELEASE)('rejects files whose plan Lambda could not return', async () => {
   const parameters = Array.from({ length: 60 }, (_, index) => ({
@@ -324,28 +507,107 @@ it.skipIf(RELEASE)('rejects files whose plan Lambda could not return', async () 
   expect([status, body.title]).toEqual([400, 'The plan is too large']);
 });
 
-it.skipIf(RELEASE)(
-  'says how far it came when a transaction fails, and makes the rest if repeated',
-  async () => {
-    const name = unique('Tap');
-    const taps = Array.from({ length: 60 }, () => tap(unique(name)));
-    const files = { set: unique('set'), integrations: taps };
+describe.skipIf(RELEASE)('files that need more than a transaction', () => {
+  let files: { set: string; integrations: object[]; users: object[]; prune: string[] };
+  let name: string;
+  const stored = async () => {
+    const [taps, parameters] = await Promise.all([
+      send('GET', `/api/utm-integrations/count?name.contains=${name}`),
+      send('GET', `/api/utm-integration-confs/count?confName.equals=${name}`),
+    ]);
+    return taps.body + parameters.body;
+  };
+  beforeEach(() => {
+    name = unique('Tap');
+    const parameters = [{ confName: name, confValue: 'a.example' }];
+    const integrations = Array.from({ length: 60 }, () => tap(unique(name), parameters));
+    files = { set: unique('set'), integrations, users: [], prune: ['users'] };
+  });
+
+  it.each([
+    ['transaction', 'TransactWriteItems', 2],
+    ['data key', 'GenerateDataKey', 30],
+  ])('say how far they came without a %s, and are repeated', async (_, operation, first) => {
     const { digest } = await plan(files);
-    // All but the first: each is sent several times.
-    const later = Array.from({ length: 20 }, (_, index) => index + 2);
-    const operation = 'TransactWriteItems';
+    // Each is sent several times.
+    const later = Array.from({ length: 20 }, (_, index) => index + first);
     faults.inject(later.map((nth) => ({ operation, nth, fault: 'throttle' })));
 
     const { status, body } = await apply(files, digest);
+    faults.inject([{ operation, fault: 'throttle' }]);
+    const { digest: next } = await plan(files);
+    const failed = await apply(files, next);
 
     faults.inject([]);
     expect(status).toBe(503);
-    const stored = await send('GET', `/api/utm-integrations/count?name.contains=${name}`);
     expect(body.applied).toBeGreaterThan(0);
-    expect(body.applied).toBe(stored.body);
-    expect((await applied(files)).applied).toBe(60 - body.applied);
-  },
-);
+    expect(body.applied).toBe(await stored());
+    expect([failed.status, failed.body.applied]).toEqual([503, undefined]);
+    expect((await applied(files)).applied).toBe(120 - body.applied);
+  });
+
+  it('end with the limit of changes, and say when the rest can follow', async () => {
+    const { digest } = await plan(files);
+    changesLeft = 1;
+
+    const { status, body } = await apply(files, digest);
+    const rejected = await apply(files, body.rest.digest);
+
+    changesLeft = Number.POSITIVE_INFINITY;
+    expect(status).toBe(200);
+    expect(body.applied).toBe(await stored());
+    expect(body.rest.changes).toHaveLength(120 - body.applied);
+    expect(body.retryAfter).toBeGreaterThanOrEqual(0);
+    expect([rejected.status, rejected.body.applied]).toEqual([429, undefined]);
+  });
+
+  it('end with what is changed meanwhile, and state the plan as it is', async () => {
+    const vic = userNamed(unique('vic'));
+    await applied({ set: files.set, users: [vic] });
+    const { digest } = await plan(files);
+    const { body: user } = await send('GET', `/api/users/${vic.login}`);
+    const change = () => send('PUT', '/api/users', { ...user, langKey: 'de' });
+    const deletesUser = ({ input }: AwsCall) => JSON.stringify(input).includes(vic.email);
+
+    const { status, body } = await meanwhile.during(
+      () => apply(files, digest),
+      change,
+      deletesUser,
+    );
+
+    expect([status, body.applied]).toEqual([412, await stored()]);
+    expect(body.plan.changes).toHaveLength(121 - body.applied);
+    expect(body.plan.changes.at(-1)).toMatchObject({ action: 'user.deleted', name: vic.login });
+  });
+});
+
+it('reads what files are about, and charges it', async () => {
+  const [set, una, name] = [unique('set'), unique('una'), unique('Tap')];
+  const key = { confName: 'key', secret: { name: 'KEY', version: 1 } };
+  const parameters = [{ confName: 'host', confValue: 'a' }, key];
+  const integrations = [tap(name, parameters), tap(unique('Tap'), parameters)];
+  const files = { set, users: [userNamed(una), userNamed(unique('vic'))], integrations };
+  const { digest } = await plan(files);
+  expect((await apply({ ...files, values: { KEY: '1' } }, digest)).status).toBe(200);
+  const readFor = async (part: object) => {
+    await forgetReads(gatehouse.table, 1);
+    calls.length = 0;
+    await plan({ set: unique('set'), ...part });
+    const units = await readsOf(gatehouse.table, 1);
+    return [...calls.filter((call) => /^(Query|Decrypt)/.test(call)), units];
+  };
+
+  const { users } = files;
+  expect(await readFor({ users })).toEqual([6]);
+  const [query, listed] = await readFor({ users, prune: ['integrations'] });
+  expect(query).toBe('Query INTEGRATION');
+  expect(await readFor({ users, integrations: integrations.slice(0, 1) })).toEqual([
+    query,
+    'Query CONF',
+    'Decrypt ',
+    Number(listed) + 2,
+  ]);
+});
 
 it.skipIf(RELEASE)('notices an integration that is deleted while it reads', async () => {
   const [set, name] = [unique('set'), unique('Tap')];
@@ -362,8 +624,12 @@ it.skipIf(RELEASE)('notices an integration that is deleted while it reads', asyn
 
 it('makes administrators, and deletes what belongs to what it deletes', async () => {
   const [set, una, vic, name] = [unique('set'), unique('una'), unique('vic'), unique('Tap')];
-  const administrator = { ...userNamed(una), authorities: ['ROLE_ADMIN'] };
-  await applied({ set, users: [administrator, userNamed(vic)], integrations: [tap(name)] });
+  const administratorNamed = (login: string) => ({
+    ...userNamed(login),
+    authorities: ['ROLE_ADMIN'],
+  });
+  const users = [administratorNamed(una), administratorNamed(unique('wim')), userNamed(vic)];
+  await applied({ set, users, integrations: [tap(name)] });
   const [{ id }] = (await send('GET', `/api/utm-integrations?name.equals=${name}`)).body;
   const { clientId } = await setup.module(id);
   const { series } = await setup.apiToken((await send('GET', `/api/users/${vic}`)).body);
@@ -371,7 +637,11 @@ it('makes administrators, and deletes what belongs to what it deletes', async ()
   // A release does not know identities.
   if (!RELEASE) await send('POST', `/api/users/${vic}/identities`, { issuer, subject: vic });
 
-  await applied({ set, prune: ['users', 'integrations'] });
+  await applied({
+    set,
+    users: [administratorNamed(unique('xia'))],
+    prune: ['users', 'integrations'],
+  });
 
   const keys = [credentialKey(clientId), apiTokenKey(series), identityGuardKey(issuer, vic)];
   expect(await gatehouse.table.getAll(keys)).toEqual([undefined, undefined, undefined]);
@@ -396,14 +666,24 @@ it('is applied by an API token with the scope', async () => {
 it('lets an API token make no administrator', async () => {
   const { user } = await setup.account();
   const { token } = await setup.apiToken(user, ['plans:write']);
+  const [set, wim, xia] = [unique('set'), userNamed(unique('wim')), userNamed(unique('xia'))];
+  await applied({ set, users: [wim, xia] });
+  const authorities = ['ROLE_ADMIN'];
   const files = {
-    set: unique('set'),
-    users: [{ ...userNamed(unique('una')), authorities: ['ROLE_ADMIN'] }, userNamed(unique('vic'))],
+    set,
+    users: [
+      { ...userNamed(unique('una')), authorities },
+      userNamed(unique('vic')),
+      { ...wim, authorities },
+      { ...xia, firstName: 'Xia' },
+    ],
   };
 
   const { changes } = await plan(files, token);
 
   expect(changes.map(({ refused }: { refused?: object }) => refused !== undefined)).toEqual([
+    true,
+    false,
     true,
     false,
   ]);
@@ -414,7 +694,8 @@ it('refuses to deactivate the caller, but no other administrator', async () => {
   const everybody = (await send('GET', '/api/users?size=2000')).body as User[];
   const users = everybody.map(({ login, email }) => ({ login, email, activated: false }));
 
-  const { changes } = await plan({ set: unique('set'), users }, token);
+  const set = unique('set');
+  const { changes } = await plan({ set, users }, token);
 
   const administrators = everybody.filter(
     ({ activated, authorities }) => activated && authorities.includes('ROLE_ADMIN'),
@@ -424,4 +705,6 @@ it('refuses to deactivate the caller, but no other administrator', async () => {
     (change: { refused?: { message: string } }) => change.refused?.message === 'error.ownaccess',
   );
   expect(refused.map(({ name }: { name: string }) => name)).toEqual([own.login]);
+  await applied({ set, users: [{ login: own.login, email: own.email }] });
+  expect(await plan({ set, prune: ['users'] }, token)).toMatchObject({ refused: 1 });
 });

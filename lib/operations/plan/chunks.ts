@@ -92,7 +92,7 @@ export function openChunk() {
 function withStep(writes: Writes, step: Step): Writes | undefined {
   const all = new Map(writes);
   for (const write of step.writes) {
-    const name = Object.values(write.key).join(' ');
+    const name = `${write.key.pk} ${write.key.sk}`;
     const earlier = all.get(name);
     const together = earlier ? merged(earlier, write) : write;
     if (!together) return undefined;

@@ -140,9 +140,7 @@ const planDeletion = ({
 
 /** What a plan shows of a value that is no secret, or of the version of a secret. */
 const changeOf = (field: string, from: string | undefined, to: string | undefined): Change[] =>
-  from === to
-    ? []
-    : [{ field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }];
+  from === to ? [] : [{ field, from, to }];
 
 const referenceText = (reference: StoredParameter['secretVersion']): string | undefined =>
   reference && `${reference.name} ${reference.version}`;
@@ -155,7 +153,7 @@ function planParameter(
 ): PlannedChange[] {
   const { confName, confValue, secret } = entry;
   const [stored, ...others] = all.filter((each) => each.confName === confName);
-  const reference = secret === 'keep' ? undefined : secret;
+  const reference = secret === 'keep' ? stored?.secretVersion : secret;
   const [from, to] = [stored?.secretVersion, reference].map(referenceText);
   const { confDescription } = { ...stored, ...pick(entry, ['confDescription']) };
   const isSecret: true | undefined = secret === undefined ? undefined : true;
@@ -163,7 +161,7 @@ function planParameter(
   const changes = [
     ...parameterChanges(stored, after),
     ...changeOf('confValue', stored && values.get(stored.id), confValue),
-    ...(secret === 'keep' ? [] : changeOf('secretVersion', from, to)),
+    ...changeOf('secretVersion', from, to),
   ];
   if (stored && changes.length === 0) return [];
   const fields = { confName, confDescription, ...(reference && { secretVersion: reference }) };
