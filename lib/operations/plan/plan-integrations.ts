@@ -39,11 +39,8 @@ const REFUSALS = {
 /** Plans the integrations of files with their parameters, and what is pruned. */
 export function planIntegrations(files: Files, state: State, planner: Planner): PlannedChange[] {
   const wanted = new Set(files.integrations.map(({ name }) => name));
-  const leaving = files.prune.includes('integrations')
-    ? state.integrations.filter(
-        ({ integration: { name, managedBy } }) => managedBy === planner.set && !wanted.has(name),
-      )
-    : [];
+  // Others than the integrations of the files are in the state only if they are pruned.
+  const leaving = state.integrations.filter(({ integration }) => !wanted.has(integration.name));
   return [
     ...files.integrations.flatMap((entry) => planIntegration(entry, files, state, planner)),
     ...leaving.map(planDeletion),
