@@ -1,5 +1,6 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
+import { recentValues } from '../runtime/execution-environment.ts';
 import { ignoreUnavailable } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -33,7 +34,7 @@ type Issue = (
 ) => Promise<Pick<ExchangedCredential, 'token' | 'expiresInSeconds'>>;
 
 /** How old a token may be that is given out again, and how many are remembered. */
-const AGE_SECONDS_MAX = 5 * 60;
+const AGE_MS_MAX = 5 * 60_000;
 const TOKENS_MAX = 100;
 
 /**
@@ -42,29 +43,25 @@ const TOKENS_MAX = 100;
  */
 export function openExchange(table: Table, throttle: LoginThrottle): ExchangeServices {
   const signer = openModuleSigner();
-  const issued = new Map<string, { readonly token: Promise<string>; readonly at: number }>();
+  const issued = recentValues<{ readonly token: string; readonly at: number }>(
+    TOKENS_MAX,
+    AGE_MS_MAX,
+  );
   return {
     table,
     throttle,
     async issue({ clientId, expires, integration }, now) {
-      const known = issued.get(clientId);
-      const isRecent = known && now - known.at < AGE_SECONDS_MAX * 1000;
-      const { token, at } = isRecent
-        ? known
-        : {
-            at: now,
-            token: signer().then((by) => issueModuleToken(by, integration.id, clientId, now)),
-          };
-      issued.delete(clientId);
-      if (issued.size >= TOKENS_MAX) issued.delete(issued.keys().next().value as string);
-      issued.set(clientId, { token, at });
-      // After a failure the next request signs.
-      token.catch(() => issued.delete(clientId));
-      const age = Math.ceil((now - at) / 1000);
+      let given = issued.get(clientId);
+      if (!given) {
+        const token = await issueModuleToken(await signer(), integration.id, clientId, now);
+        given = { token, at: now };
+        issued.set(clientId, given);
+      }
+      const age = Math.ceil((now - given.at) / 1000);
       // The token ends with its credential.
       const credentialSeconds = Math.floor((Date.parse(expires) - now) / 1000);
       const expiresInSeconds = Math.min(MODULE_TOKEN_SECONDS - age, credentialSeconds);
-      return { token: await token, expiresInSeconds };
+      return { token: given.token, expiresInSeconds };
     },
   };
 }
@@ -130,22 +127,22 @@ function credentialsOf(
   authorization: string | undefined,
   { client_id: id, client_secret: inForm }: ClientCredentials,
 ): { clientId: string; secret: string } {
-  if (authorization === undefined || !/^Basic\b/i.test(authorization)) {
+  if (!authorization?.match(/^Basic\b/i)) {
     if (id === undefined || inForm === undefined) throw new Failure('invalid-client');
     return { clientId: id, secret: inForm };
   }
-  const [, encoded = ''] = /^Basic +([A-Za-z0-9+/=]{1,400})$/i.exec(authorization) ?? [];
-  const [, user = '', password = ''] =
-    /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [];
-  const [clientId, secret] = [formDecoded(user), formDecoded(password)];
+  const decoded = Buffer.from(authorization.slice('Basic'.length), 'base64').toString();
+  const colon = decoded.indexOf(':');
+  const clientId = formDecoded(decoded.slice(0, colon));
+  const secret = formDecoded(decoded.slice(colon + 1));
   if (inForm !== undefined || (id !== undefined && id !== clientId)) throw new Failure('malformed');
   return { clientId, secret };
 }
 
-/** Fails with invalid-client. */
+/** Leaves `+` for a space, which no client id or secret has. Fails with invalid-client. */
 function formDecoded(text: string): string {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    return decodeURIComponent(text);
   } catch {
     throw new Failure('invalid-client');
   }
