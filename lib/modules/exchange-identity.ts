@@ -1,8 +1,8 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { type Claims, readAssertion, verifyAssertion } from '../identities/assertion.ts';
-import { issuerKeysKey, keysIn } from '../identities/issuer-keys.ts';
-import { confirmedCredential, identityOf } from './credential.ts';
+import { type IssuerKey, issuerKeysKey, keysIn } from '../identities/issuer-keys.ts';
+import { type ConfirmedCredential, confirmedCredential, identityOf } from './credential.ts';
 import {
   type ExchangedCredential,
   type ExchangeServices,
@@ -35,22 +35,30 @@ export async function exchangeIdentity(
   const now = Date.now();
   const credential = confirmedCredential(items, clientId, now);
   try {
-    const identity = credential && identityOf(credential);
-    if (!issuer) throw new Failure('invalid-grant', { reason: 'issuer' });
-    if (!credential || !identity) throw new Failure('invalid-grant', { reason: 'credential' });
-    const { algorithms, ageMinutesMaximum } = issuer;
-    const { subject, audience } = identity;
-    const expected = {
-      issuer: identity.issuer,
-      audience,
-      algorithms,
-      ageSecondsMax: ageMinutesMaximum * 60,
-      reject: ({ sub }: Claims) => (sub === subject ? undefined : 'subject'),
-    };
-    verifyAssertion(assertion, expected, keysIn(keysItem, now), now);
-    return await issueFor(services, credential, used, now);
+    requireIdentity(credential, issuer, { assertion, keys: keysIn(keysItem, now), now });
   } catch (error) {
-    if (error instanceof Failure && error.code === 'invalid-grant') await count();
+    await count();
     throw error;
   }
+  return issueFor(services, credential, used, now);
+}
+
+/** Requires that a token proves the identity of a credential. Fails with invalid-grant. */
+function requireIdentity(
+  credential: ConfirmedCredential | undefined,
+  issuer: ModuleIssuer | undefined,
+  { assertion, keys, now }: { assertion: string; keys: readonly IssuerKey[]; now: number },
+): asserts credential is ConfirmedCredential {
+  const identity = credential && identityOf(credential);
+  if (!issuer) throw new Failure('invalid-grant', { reason: 'issuer' });
+  if (!identity) throw new Failure('invalid-grant', { reason: 'credential' });
+  const { algorithms, ageMinutesMaximum } = issuer;
+  const expected = {
+    issuer: identity.issuer,
+    audience: identity.audience,
+    algorithms,
+    ageSecondsMax: ageMinutesMaximum * 60,
+    reject: ({ sub }: Claims) => (sub === identity.subject ? undefined : 'subject'),
+  };
+  verifyAssertion(assertion, expected, keys, now);
 }
