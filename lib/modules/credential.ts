@@ -53,20 +53,17 @@ export function confirmedCredential(
   clientId: string,
   now: number,
 ): ConfirmedCredential | undefined {
-  const integration = integrationItem && integrationOf(integrationItem);
-  const listed = activeCredentials(integration?.credentials ?? [], now).find(
-    (credential) => credential.clientId === clientId,
-  );
+  if (!integrationItem || !item) return undefined;
+  const integration = integrationOf(integrationItem);
+  const listed = activeCredentials(integration, now).find((each) => each.clientId === clientId);
   // The item is what only the creation can write, so its end counts as well.
-  const isConfirmed = item && now / 1000 < (item.expires as number);
-  return integration && listed && isConfirmed
-    ? { ...listed, hash: item.hash as string, integration }
-    : undefined;
+  const isConfirmed = now / 1000 < (item.expires as number);
+  return listed && isConfirmed ? { ...listed, hash: item.hash as string, integration } : undefined;
 }
 
 /** The credentials that have not expired. `now` is in milliseconds since 1970. */
 export const activeCredentials = (
-  credentials: readonly StoredCredential[],
+  { credentials = [] }: Pick<Integration, 'credentials'>,
   now: number,
 ): StoredCredential[] => credentials.filter(({ expires }) => Date.parse(expires) > now);
 

@@ -50,7 +50,7 @@ export function createCredential(
     load: () => findIntegration(table, integrationId),
     decide({ loaded: before, callerUser, now }) {
       if (!before) throw new Failure('not-found');
-      const active = activeCredentials(before.credentials ?? [], now);
+      const active = activeCredentials(before, now);
       if (active.length >= CREDENTIALS_MAX) throw new Failure('too-many-credentials');
       const credential: StoredCredential = {
         clientId,
@@ -100,7 +100,7 @@ export async function listCredentials(
 ) {
   const integration = await findIntegration(table, integrationId);
   if (!integration) throw new Failure('not-found');
-  const active = activeCredentials(integration.credentials ?? [], Date.now());
+  const active = activeCredentials(integration, Date.now());
   if (active.length === 0) return [];
   // The integration can be large: an unauthorized caller causes no further reads.
   await caller.requireAuthorized();
@@ -125,9 +125,8 @@ export function deleteCredential(
   return caller.change({
     load: () => findIntegration(table, integrationId),
     decide({ loaded: before }) {
-      const credentials = before?.credentials ?? [];
-      const others = credentials.filter((credential) => credential.clientId !== clientId);
-      if (!before || others.length === credentials.length) throw new Failure('not-found');
+      const others = before?.credentials?.filter((each) => each.clientId !== clientId);
+      if (!before || others?.length === before.credentials?.length) throw new Failure('not-found');
       const after: Integration = { ...before, credentials: others };
       return {
         writes: [

@@ -21,8 +21,8 @@ export const MODULES: Collection<ListedModule> = {
 };
 
 function listedModule(integration: Integration, now: number): ListedModule {
-  const { id, name, active, credentials = [] } = integration;
-  const usable = activeCredentials(credentials, now);
+  const { id, name, active } = integration;
+  const usable = activeCredentials(integration, now);
   return {
     id,
     name,

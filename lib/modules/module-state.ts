@@ -54,9 +54,9 @@ const noticeMs = (lifeMs: number): number => Math.min(30 * DAY_MS, lifeMs / 3);
  * about to lose its last credential. One that was never seen may not exist yet.
  */
 export function needsAttention(integration: Integration, now: number): boolean {
-  const { active, seen, credentials = [] } = integration;
+  const { active, seen, credentials } = integration;
   if (!active || !seen) return false;
-  const lasting = credentials.filter(
+  const hasLasting = credentials?.some(
     ({ createdDate, expires }) =>
       Date.parse(expires) - now > noticeMs(Date.parse(expires) - Date.parse(createdDate)),
   );
@@ -64,6 +64,6 @@ export function needsAttention(integration: Integration, now: number): boolean {
     progressOf(integration) !== 'current' ||
     isFlapping(integration, now) ||
     now - Date.parse(seen) > DAY_MS + HOUR_MS ||
-    lasting.length === 0
+    !hasLasting
   );
 }

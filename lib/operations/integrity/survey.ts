@@ -159,10 +159,10 @@ const isWaitingMail = ({ pk, sk, counted, expires }: Item, now: number): boolean
   Date.parse(sk.slice(0, sk.indexOf('#'))) < now - WAITS_MS_MAX;
 
 function noteIntegration(seen: Seen, item: Item): void {
-  const { id, module, parameterCount, parametersEver, parameterBytes, credentials } =
-    item as unknown as Integration;
+  const stored = item as unknown as Integration;
+  const { id, module, parameterCount, parametersEver, parameterBytes } = stored;
   seen.integrations.set(id, { parameterCount, parametersEver, parameterBytes });
-  for (const { clientId } of activeCredentials(credentials ?? [], Date.now()))
+  for (const { clientId } of activeCredentials(stored, Date.now()))
     seen.listedCredentials.add(clientId);
   const since = module?.needsRestartSince ?? Number.POSITIVE_INFINITY;
   const oldest = seen.oldestPendingRestart?.since ?? Number.POSITIVE_INFINITY;
