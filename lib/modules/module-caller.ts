@@ -20,10 +20,9 @@ export const moduleToken = (): KeyedTokenKind<ModuleCaller> => ({
   audience: MODULE_AUDIENCE,
   secondsMax: MODULE_TOKEN_SECONDS,
   isComplete: ({ sub, client_id, integration }) =>
-    typeof sub === 'string' &&
     client_id === sub &&
     integration !== undefined &&
-    integrationOfClient(sub) === integration,
+    integrationOfClient(String(sub)) === integration,
   callerOf: ({ sub, integration }) => ({
     clientId: sub as string,
     integrationId: integration as number,

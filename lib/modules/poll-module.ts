@@ -61,8 +61,8 @@ export function reportModule(
 ): Promise<Integration> {
   const report: ModuleReport = {
     running,
-    ...(failed !== undefined && failed !== null && { failed }),
-    ...(reason && { reason }),
+    failed: failed ?? undefined,
+    reason: reason || undefined,
   };
   requireWanted(caller.integration, report);
   return recordReport(table, caller, report);
@@ -89,12 +89,13 @@ const ITEM = new RegExp(`^(\\d{1,15})((?:${PARAMETER})*)$`);
  */
 function parseRunning(header: string | undefined): ModuleReport | undefined {
   if (!header?.trim()) return undefined;
-  const [, running, parameters = ''] = ITEM.exec(header.trim()) ?? [];
+  const running = ITEM.exec(header.trim())?.[1];
   const values = new Map(
-    [...parameters.matchAll(new RegExp(PARAMETER, 'g'))].map(([, key, value]) => [key, value]),
+    // Without a value, a parameter is true.
+    [...header.matchAll(new RegExp(PARAMETER, 'g'))].map(([, key, value = '?1']) => [key, value]),
   );
   const failed = values.get('failed');
-  const isValid = running && (!values.has('failed') || /^\d{1,15}$/.test(failed ?? ''));
+  const isValid = running && (failed === undefined || /^\d{1,15}$/.test(failed));
   if (!isValid) {
     const reason = 'an integer, such as 16, or 16;failed=17';
     throw new Failure('invalid', { fieldErrors: [{ field: FIELD, message: 'Pattern', reason }] });

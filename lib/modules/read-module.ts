@@ -94,7 +94,7 @@ async function readAsOfOneMoment(
     const integration = integrationOf(item);
     active = integration.active;
     if (!active) return { integration, parameters: [] };
-    const parameters = items.flatMap((each) => (each ? [parameterOf(each)] : []));
+    const parameters = items.filter((each) => each !== undefined).map(parameterOf);
     if (parameters.length === integration.parameterCount) return { integration, parameters };
   }
   throw new Failure('unavailable');

@@ -43,13 +43,13 @@ export async function recordReport(
     return integration;
   };
   return loadDecideCommit(table, load, (before, now) => {
-    const { since = 0, times = 0 } = before.report ?? {};
+    const { since = 0, times = 0, failed, reason: reasonBefore } = before.report ?? {};
     const counted =
       now - since < WINDOW_MS ? { since, times: times + 1 } : { since: now, times: 1 };
     if (counted.times > TIMES_MAX || isKnown(before, report)) return { writes: [], result: before };
     // A poll repeats no reason: the reason of the same failure stays.
-    const isSameFailure = report.failed !== undefined && report.failed === before.report?.failed;
-    const reason = report.reason ?? (isSameFailure ? before.report?.reason : undefined);
+    const isSameFailure = report.failed !== undefined && report.failed === failed;
+    const reason = report.reason ?? (isSameFailure ? reasonBefore : undefined);
     const { isAudited, leftOut, audited } = auditedReports(before.report?.audited, now);
     const stored: ModuleReport = { ...report, reason, ...counted, audited };
     const event = auditEventForIntegration('module.reported', before, [
