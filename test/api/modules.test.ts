@@ -1,13 +1,21 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ModuleReport } from '../../lib/integrations/integration.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
-import { isSecret, keysOfCredential, newClientSecret } from '../../lib/modules/credential.ts';
+import {
+  credentialUseKey,
+  isSecret,
+  keysOfCredential,
+  newClientId,
+  newClientSecret,
+} from '../../lib/modules/credential.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { EXISTS, put, remove, set, type Write } from '../../lib/table/write.ts';
 import { OF_MODULES, REQUESTS } from '../support/instance/example-requests.ts';
 import { startGatehouse, useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
+import { forgetReads, readsOf, setReads } from '../support/instance/items.ts';
+import { JWT_BEARER, platformToken, testProvider } from '../support/instance/provider.ts';
 import { RELEASE } from '../support/instance/run-variables.ts';
 import { openSetup } from '../support/instance/setup.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
@@ -103,9 +111,13 @@ describe('a credential', () => {
     expect((await poll(id, exchanged.access_token)).status).toBe(200);
     const [{ lastUsed }] = await list(id);
     expect(lastUsed).toBe(`${new Date().toISOString().slice(0, 13)}:00:00Z`);
-    const items = await table.getAll(keysOfCredential(id, body.clientId));
-    const stored = JSON.stringify(items);
-    expect(stored).not.toContain(body.clientSecret);
+    const items = await table.getAll([
+      ...keysOfCredential(id, body.clientId),
+      credentialUseKey(body.clientId),
+    ]);
+    expect(JSON.stringify(items)).not.toContain(body.clientSecret);
+    const ends = Math.ceil(Date.parse(body.expires) / 1000);
+    expect(items.slice(1).map((item) => item?.expires)).toEqual([ends, ends]);
   });
 
   it('expires when it is wanted to, within the limit', async () => {
@@ -153,6 +165,19 @@ describe('a credential', () => {
     expect(await list(id)).toHaveLength(2);
   });
 
+  it('is audited with its client id when it is created and deleted', async () => {
+    const id = await setup.integration(0);
+    const { clientId } = (await create(id)).body;
+    await asAdmin('POST', `/api/utm-integrations/${id}/credentials/${clientId}/delete`);
+
+    const { body } = await asAdmin('GET', `/api/audits?integrationId.equals=${id}&size=2`);
+
+    expect(body).toMatchObject([
+      { action: 'credential.deleted', changes: [{ field: 'credentials', removed: [clientId] }] },
+      { action: 'credential.created', changes: [{ field: 'credentials', added: [clientId] }] },
+    ]);
+  });
+
   it('that is deleted ends its tokens with the next request, as its integration does', async () => {
     const one = await running();
     const other = await running();
@@ -173,6 +198,8 @@ describe('a credential', () => {
       expect((await exchange(clientId, clientSecret)).body.error).toBe('invalid_client');
       expect((await remove(id, clientId)).status).toBe(404);
     }
+    expect((await create(other.id)).status).toBe(404);
+    expect(await list(other.id)).toMatchObject({ status: 404 });
   });
 });
 
@@ -183,13 +210,19 @@ describe('a credential is refused', () => {
     return [exchanged.body.error, (await poll(module.id, module.token)).status];
   };
   const inThePast = { hash: 'h', expires: 1_000_000_000 };
+  const other = (id: number) => ({
+    clientId: newClientId(id),
+    createdDate: new Date().toISOString(),
+    createdBy: 'admin',
+    expires: new Date(Date.now() + 86_400_000).toISOString(),
+  });
 
   it.each<[string, (clientId: string, id: number) => Write]>([
     ['whose own item is missing', (clientId) => remove(credentialKey(clientId))],
     ['whose own item has ended', (clientId) => put(credentialKey(clientId), inThePast)],
     [
       'that its integration does not list, as after a restore of only the other item',
-      (_, id) => set(entityKey('INTEGRATION', id), { credentials: undefined }, EXISTS),
+      (_, id) => set(entityKey('INTEGRATION', id), { credentials: [other(id)] }, EXISTS),
     ],
   ])('%s', async (_, write) => {
     const module = await running();
@@ -237,9 +270,14 @@ describe('the token endpoint', () => {
       await form({ client_id: clientId, client_secret: clientSecret }),
       await form({ ...grant, client_id: '', client_secret: '' }, basic(clientId, clientSecret)),
       await form({ ...grant, client_id: clientId }, basic('other', clientSecret)),
+      await form({ ...grant, client_id: clientId }, basic(clientId, clientSecret)),
       await form(grant, basic(clientId, `${clientSecret}:x`)),
-      await form(grant, basic(clientId, '%')),
-      await form(grant, { Authorization: 'Bearer x' }),
+      await form(grant, basic(clientId, `${clientSecret}+`)),
+      await form(
+        { ...grant, client_id: clientId, client_secret: clientSecret },
+        { Authorization: 'Bearer Basic' },
+      ),
+      await form(grant, { Authorization: 'Basic x' }),
       await form({ ...grant, grant_type: 'password', client_id: clientId, client_secret: 'x' }),
     ];
 
@@ -252,8 +290,10 @@ describe('the token endpoint', () => {
       [400, 'invalid_request'],
       [200, undefined],
       [400, 'invalid_request'],
+      [200, undefined],
       [401, 'invalid_client'],
       [401, 'invalid_client'],
+      [200, undefined],
       [401, 'invalid_client'],
       [400, 'unsupported_grant_type'],
     ]);
@@ -262,6 +302,15 @@ describe('the token endpoint', () => {
       'cache-control': 'no-store',
       'content-type': 'application/json; charset=utf-8',
     });
+    calls.length = 0;
+    // What cannot be a credential is not read, and counts against no source.
+    for (const [body, headers] of [
+      [{ ...grant, client_id: clientId }, {}],
+      [{ ...grant, client_secret: clientSecret }, {}],
+      [grant, basic(clientId, '%')],
+    ] as const)
+      expect((await form(body, headers)).body.error).toBe('invalid_client');
+    expect(calls).not.toContain('BatchGetItem');
     const twice = 'grant_type=client_credentials&client_id=a&client_id=b&client_secret=c';
     const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
     expect((await form(twice as never, type)).body.error).toBe('invalid_request');
@@ -356,7 +405,7 @@ describe('the token endpoint', () => {
       [clientId, newClientSecret()],
       [clientId, (await strictSetup.module(await strictSetup.integration(0))).clientSecret],
       ['', ''],
-      ['module-99999999999999999-0', 'x'.repeat(5000)],
+      [`module-99999999999999999-${'0'.repeat(5000)}`, 'x'.repeat(5000)],
     ] as const;
     const statuses: number[] = [];
     const send = (client_id: string, client_secret: string, from = '127.0.0.9') =>
@@ -375,6 +424,12 @@ describe('the token endpoint', () => {
     expect(statuses.at(-1)).toBe(429);
     expect((await send(clientId, clientSecret)).status).toBe(200);
     expect((await send(clientId, 'ghm_', '127.0.0.8')).status).toBe(401);
+    const assertion = platformToken(testProvider(), { sub: 'another' });
+    const ofPlatform = await strict.call('POST', '/api/oauth2/token', {
+      body: { grant_type: JWT_BEARER, client_id: clientId, assertion },
+      from: '127.0.0.9',
+    });
+    expect(ofPlatform.status).toBe(429);
     await strict.stop();
   });
 });
@@ -484,6 +539,37 @@ describe('what is wanted of a module', () => {
       expect(afterAgain).toEqual(['BatchGetItem']);
     },
   );
+
+  it('is charged to the module alone, and refused once its budget is spent', async () => {
+    const { id, token } = await running(1);
+    const { headers } = await poll(id, token);
+    const charged = [await readsOf(table, -id), await readsOf(table, id)];
+    await setReads(table, -id, 4096);
+
+    const refused = await poll(id, token);
+    const known = await poll(id, token, { 'If-None-Match': String(headers.etag) });
+    const ofPerson = await poll(id, admin);
+    await setReads(table, 1, 4096);
+    const refusedPerson = await poll(999_999, admin);
+    await forgetReads(table, 1);
+
+    // A query, two items of a snapshot, which cost twice as much, and a decryption.
+    expect(charged).toEqual([1 + 2 * 2 + 1, 0]);
+    expect([refused.status, known.status, ofPerson.status]).toEqual([429, 304, 200]);
+    expect(refusedPerson.status).toBe(429);
+  });
+
+  it('is never sent without some of its parameters', async () => {
+    const { id, token } = await running(1);
+    const key = entityKey('INTEGRATION', id);
+    await commit(table, [set(key, { parameterCount: 2 }, EXISTS)]);
+    calls.length = 0;
+
+    const { status } = await poll(id, token);
+
+    expect([status, calls.filter((each) => each === 'TransactGetItems').length]).toEqual([503, 5]);
+    await commit(table, [set(key, { parameterCount: 1 }, EXISTS)]);
+  });
 
   it('has no values while the integration is inactive', async () => {
     const { id, token } = await running(2);
@@ -612,21 +698,22 @@ describe('what a module reports', () => {
   it('costs one write an hour while nothing changes', async () => {
     const { id, token } = await running();
     const { body } = await poll(id, token);
-    const headers = { 'Gatehouse-Running': String(body.module.wanted) };
+    const { wanted } = body.module;
+    const headers = { 'Gatehouse-Running': String(wanted), 'If-None-Match': `"${wanted}"` };
     await poll(id, token, headers);
     const before = await table.get(entityKey('INTEGRATION', id));
     calls.length = 0;
 
-    for (let n = 0; n < 5; n++) await poll(id, token, { ...headers, 'If-None-Match': '"0"' });
+    for (let n = 0; n < 5; n++) await poll(id, token, headers);
 
-    expect(calls.filter((action) => action.startsWith('TransactWrite'))).toEqual([]);
+    expect(calls.filter((operation) => /Write|Update/.test(operation))).toEqual([]);
     expect(await table.get(entityKey('INTEGRATION', id))).toEqual(before);
     expect(before?.seen).toBe(`${new Date().toISOString().slice(0, 13)}:00:00Z`);
     const key = entityKey('INTEGRATION', id);
     const report = () =>
       gatehouse.call('POST', `${pathOf(id)}/report`, {
         token,
-        body: { running: body.module.wanted },
+        body: { running: wanted },
       });
     for (const seeAgain of [() => poll(id, token, headers), report]) {
       await commit(table, [set(key, { seen: '2026-01-01T00:00:00Z' }, EXISTS)]);
@@ -652,6 +739,20 @@ describe('what a module reports', () => {
     expect([repaired.status, repaired.body.module.wanted]).toEqual([200, wanted + 1]);
   });
 
+  it('keeps its reason until the failure is another one', async () => {
+    const { id, token } = await running(1);
+    const explained = { running: 0, failed: 2, reason: 'No such host' };
+    const reasonAfter = async (report: ModuleReport, header: string) => {
+      await commit(table, [set(entityKey('INTEGRATION', id), { report }, EXISTS)]);
+      await pollRunning(id, token, header);
+      return (await poll(id, admin)).body.module.reason;
+    };
+
+    expect(await reasonAfter(explained, '1;failed=2')).toBe(explained.reason);
+    expect(await reasonAfter(explained, '0;failed=1')).toBeNull();
+    expect(await reasonAfter({ running: 0, reason: 'Starting' }, '1')).toBeNull();
+  });
+
   it('can be explained, and cannot be about a number that was never wanted', async () => {
     const { id, token } = await running();
     const report = (body: object) =>
@@ -659,8 +760,14 @@ describe('what a module reports', () => {
     const { wanted } = (await poll(id, token)).body.module;
 
     const explained = await report({ running: 0, failed: wanted, reason: 'No such host' });
+    await report({ running: 0, failed: wanted, reason: 'No such host' });
     await poll(id, token, { 'Gatehouse-Running': `0;failed=${wanted}` });
     const state = (await poll(id, admin)).body.module;
+    await report({ running: 0, failed: wanted, reason: 'No route' });
+    await report({ running: 1, failed: null, reason: '' });
+    await report({ running: 1 });
+    const audited = `integrationId.equals=${id}&action.equals=module.reported`;
+    const { body: entries } = await asAdmin('GET', `/api/audits?${audited}`);
     const wrong = [
       await report({ running: wanted + 1 }),
       await report({ running: 0, failed: wanted + 1 }),
@@ -669,6 +776,7 @@ describe('what a module reports', () => {
     ];
     // After the table was replaced by an older one, the configuration corrects the module.
     const ahead = await pollRunning(id, token, wanted + 1);
+    const { running: stillRunning } = (await poll(id, admin)).body.module;
     const malformed = [
       'x',
       '1.5',
@@ -676,6 +784,8 @@ describe('what a module reports', () => {
       '"1"',
       '1;failed',
       '1;failed=x',
+      '1;failed=-1',
+      '1;failed=1.5',
       '1, 2',
       '9'.repeat(16),
       '1;a="\\x"',
@@ -685,12 +795,31 @@ describe('what a module reports', () => {
     expect(explained.body).toMatchObject({ running: 0, failed: wanted, reason: 'No such host' });
     expect(state).toMatchObject({ running: 0, failed: wanted, reason: 'No such host' });
     expect(wrong.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
-    expect([ahead.status, ahead.body.module.running]).toEqual([200, 0]);
-    for (const header of malformed)
-      expect([header, (await pollRunning(id, token, header)).status]).toEqual([header, 400]);
+    expect(entries.map(({ changes }: { changes: object }) => changes)).toEqual([
+      [
+        { field: 'running', from: 0, to: 1 },
+        { field: 'failed', from: wanted },
+        { field: 'reason', from: 'No route' },
+      ],
+      [{ field: 'reason', from: 'No such host', to: 'No route' }],
+      [
+        { field: 'running', to: 0 },
+        { field: 'failed', to: wanted },
+        { field: 'reason', to: 'No such host' },
+      ],
+    ]);
+    expect([ahead.status, stillRunning]).toEqual([200, 1]);
+    for (const header of malformed) {
+      const { status, body } = await pollRunning(id, token, header);
+      expect([header, status, body.fieldErrors]).toEqual([
+        header,
+        400,
+        [expect.objectContaining({ reason: expect.stringContaining('16;failed=17') })],
+      ]);
+    }
     for (const header of [
       '0',
-      ' 0; failed=0',
+      ' 0; failed=10',
       '0;other=1;failed=0',
       '0;a="x;\\"y";b=?1;c=:aGk=:;d=@1',
     ])

@@ -12,6 +12,10 @@ const credential = (expires: string, createdDate = at(-300)) => ({
   createdBy: 'admin',
   expires,
 });
+const flapping = (lastLeftOut: string) => ({
+  running: 7,
+  audited: { since: NOW, entries: 10, lastLeftOut: Date.parse(lastLeftOut) },
+});
 const current: Integration = {
   ...GATE,
   active: true,
@@ -30,7 +34,9 @@ it.each<[string, Partial<Integration>, boolean]>([
   ['failed before', { report: { running: 7, failed: 6 } }, false],
   ['has never said what it runs', { report: undefined }, true],
   ['was never seen', { seen: undefined, report: undefined }, false],
-  ['loses its last credential soon', { credentials: [credential(at(29))] }, true],
+  ['flapped today', { report: flapping(at(-1 + 1e-6)) }, true],
+  ['flapped a day ago', { report: flapping(at(-1)) }, false],
+  ['loses its last credential soon', { credentials: [credential(at(30))] }, true],
   ['has a short credential', { credentials: [credential(at(8), at(-2))] }, false],
   ['has a short credential that ends', { credentials: [credential(at(3), at(-7))] }, true],
   ['loses one of two', { credentials: [credential(at(1)), credential(at(31))] }, false],

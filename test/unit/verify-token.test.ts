@@ -149,11 +149,29 @@ describe('a key of one kind of tokens', () => {
   const clientId = 'module-17-a1b2c3d4e5f6';
   const readKeys = async () => [modules.jwk as never];
   const ofPerson = (key: SigningKeyPair, header = {}) => signedBy(key, {}, header);
-  const ofModule = (key: SigningKeyPair, header = {}) => {
+  const ofModule = (key: SigningKeyPair, header = {}, changed: Part = {}) => {
     const claims = { aud: 'gatehouse-modules', sub: clientId, client_id: clientId };
     const life = { integration: 17, exp: Date.now() / 1000 + 900 };
-    return signedBy(key, { ...claims, ...life }, { typ: 'module+jwt', ...header });
+    return signedBy(key, { ...claims, ...life, ...changed }, { typ: 'module+jwt', ...header });
   };
+  const verifier = () =>
+    openVerifier(tableOf(people) as unknown as Table, { ...moduleToken(), readKeys });
+
+  it('verifies a token of a module', async () => {
+    expect(await verifier().verify(ofModule(modules))).toEqual({ clientId, integrationId: 17 });
+  });
+
+  it.each<Part>([
+    { sub: undefined },
+    { client_id: undefined },
+    { client_id: 'module-17-000000000000' },
+    { integration: undefined },
+    { integration: 18 },
+    { sub: 'module', client_id: 'module', integration: undefined },
+    { exp: NOW + 901 },
+  ])('never verifies a token of a module with %j', async (changed) => {
+    await expect(verifier().verify(ofModule(modules, {}, changed))).rejects.toEqual(REJECTED);
+  });
 
   it.each([
     ['a token of a person under the key of modules', () => ofPerson(modules)],
@@ -163,10 +181,7 @@ describe('a key of one kind of tokens', () => {
     ['the same with the type of a person', () => ofModule(people, { typ: 'at+jwt' })],
     ['a token of an unknown type', () => ofPerson(people, { typ: 'JWT' })],
   ])('never verifies %s', async (_, authorization) => {
-    const table = tableOf(people) as unknown as Table;
-    const verifier = openVerifier(table, { ...moduleToken(), readKeys });
-
-    await expect(verifier.verify(authorization())).rejects.toEqual(REJECTED);
+    await expect(verifier().verify(authorization())).rejects.toEqual(REJECTED);
   });
 });
 
