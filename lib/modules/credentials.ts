@@ -101,7 +101,6 @@ export async function listCredentials(
   const integration = await findIntegration(table, integrationId);
   if (!integration) throw new Failure('not-found');
   const active = activeCredentials(integration, Date.now());
-  if (active.length === 0) return [];
   // The integration can be large: an unauthorized caller causes no further reads.
   await caller.requireAuthorized();
   const uses = await table.getAll(active.map(({ clientId }) => credentialUseKey(clientId)));
@@ -125,8 +124,9 @@ export function deleteCredential(
   return caller.change({
     load: () => findIntegration(table, integrationId),
     decide({ loaded: before }) {
-      const others = before?.credentials?.filter((each) => each.clientId !== clientId);
-      if (!before || others?.length === before.credentials?.length) throw new Failure('not-found');
+      if (!before?.credentials?.some((each) => each.clientId === clientId))
+        throw new Failure('not-found');
+      const others = before.credentials.filter((each) => each.clientId !== clientId);
       const after: Integration = { ...before, credentials: others };
       return {
         writes: [
