@@ -19,11 +19,11 @@ import { hasChecksum, hashOfSecret, hourOf, newSecret, randomDigits } from './se
  */
 
 const PREFIX = 'gha_';
-const API_TOKEN = /^Bearer (gha_(\d{1,16})_([0-9A-Za-z]{22})_[0-9A-Za-z]{49})$/i;
+const API_TOKEN = /^Bearer (gha_\d{1,16}_[0-9A-Za-z]{22}_[0-9A-Za-z]{49})$/i;
 
-/** A new series, which begins with the time. */
+/** A new series, which begins with the time; 72 random bits have 13 digits at most. */
 export const newTokenSeries = (now: number): string =>
-  `${now.toString(36).padStart(9, '0')}${randomDigits(9, 13).slice(-13)}`;
+  now.toString(36).padStart(9, '0') + randomDigits(9, 13);
 
 /** A new token with this series, which is stored nowhere. */
 export const newApiToken = (userId: number, series: string): string =>
@@ -38,11 +38,11 @@ interface SentToken {
 
 /** The API token in the value of an Authorization header; undefined if there is none. */
 export function apiTokenIn(authorization: string): SentToken | undefined {
-  const [, token = '', id = '', series = ''] = API_TOKEN.exec(authorization) ?? [];
+  const token = API_TOKEN.exec(authorization)?.[1];
+  if (!token?.startsWith(PREFIX) || !hasChecksum(token, PREFIX)) return undefined;
+  const [, id, series] = token.split('_') as [string, string, string];
   const userId = idFromText(id);
-  return userId !== undefined && token.startsWith(PREFIX) && hasChecksum(token, PREFIX)
-    ? { token, userId, series }
-    : undefined;
+  return userId === undefined ? undefined : { token, userId, series };
 }
 
 /**

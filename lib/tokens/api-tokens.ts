@@ -133,8 +133,8 @@ export function deleteTokenOf(
 }
 
 function deletionOf(user: User | undefined, series: string) {
-  const others = user?.tokens?.filter((token) => token.series !== series) ?? [];
-  if (!user || others.length === (user.tokens?.length ?? 0)) throw new Failure('not-found');
+  if (!user?.tokens?.some((token) => token.series === series)) throw new Failure('not-found');
+  const others = user.tokens.filter((token) => token.series !== series);
   return {
     writes: [tokensChanged(user, others), remove(apiTokenKey(series))],
     result: undefined,
@@ -146,6 +146,6 @@ function deletionOf(user: User | undefined, series: string) {
 const tokensChanged = (user: User, tokens: readonly ListedToken[]) =>
   set(
     entityKey('USER', user.id),
-    { tokens: tokens.length > 0 ? tokens : undefined },
+    { tokens },
     attributesAre({ version: user.version, tokens: user.tokens }),
   );

@@ -78,9 +78,10 @@ export function openSigner(
  * table: whoever could write a public key there could sign without KMS.
  */
 export function openModuleSigner(
-  [first = '']: readonly string[] = requireEnv('MODULE_KEYS').split(','),
+  keyIds = requireEnv('MODULE_KEYS').split(','),
   kms: KMSClient = sharedKms(),
 ): () => Promise<Signer> {
+  const [first] = keyIds as [string, ...string[]];
   return untilItSucceeds(async () => {
     const { kid } = await readPublicKey(first, kms);
     return { kid, sign: signingWith(first, kms) };

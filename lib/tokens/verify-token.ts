@@ -75,7 +75,8 @@ export function openVerifier<T = never>(
   table: Table,
   ...others: readonly KeyedTokenKind<T>[]
 ): Verifier<Caller | T> {
-  const kinds: readonly TokenKind<Caller | T>[] = [personToken(), ...others];
+  const person = personToken();
+  const kinds: readonly TokenKind<Caller | T>[] = [person, ...others];
 
   /**
    * The tokens verified under the current key set, oldest first. Verifying a signature would be
@@ -90,10 +91,12 @@ export function openVerifier<T = never>(
   async function readKeys(): Promise<void> {
     const [keySet, keysOfOthers] = await settleAll([
       readKeySet(table),
-      settleAll(others.map((kind) => kind.readKeys())),
+      settleAll(others.map(async (kind) => [kind, await kind.readKeys()] as const)),
     ]);
-    const keys = [keySet.keys, ...keysOfOthers];
-    keysOf = new Map(kinds.map((kind, index) => [kind, keys[index] ?? []]));
+    keysOf = new Map<TokenKind<Caller | T>, readonly PublicJwk[]>([
+      [person, keySet.keys],
+      ...keysOfOthers,
+    ]);
     notBefore = keySet.notBefore;
     verified.clear();
     readAt = Date.now();
@@ -114,14 +117,14 @@ export function openVerifier<T = never>(
       const hit = verified.get(token);
       // Stryker disable next-line EqualityOperator: at the second of expiry, a token is still valid
       if (hit && now / 1000 < hit.expiresAt) return hit.caller;
-      const header = headerOf(token);
-      const kind = kinds.find(({ type }) => type === header?.typ);
+      const { kid: keyId, typ } = headerOf(token) ?? {};
+      const kind = kinds.find(({ type }) => type === typ);
       if (!kind) throw new Failure('invalid-token');
-      const keys = () => keysOf.get(kind) ?? [];
+      const keys = () => keysOf.get(kind) as readonly PublicJwk[];
       // Without any key, as after a restore, the first login publishes one: its token must be
       // accepted at once.
       const mayReadAgain = keys().length === 0 || now - unknownKeyReadAt > UNKNOWN_KEY_INTERVAL_MS;
-      if (!keys().some(({ kid }) => kid === header?.kid) && mayReadAgain) {
+      if (!keys().some(({ kid }) => kid === keyId) && mayReadAgain) {
         // Only a successful read starts the interval: during an outage of the table every request
         // reads again.
         await readKeys();
