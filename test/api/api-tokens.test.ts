@@ -2,6 +2,10 @@ import { crc32 } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { actionsOf } from '../../infra/local/calls/actions.ts';
 import type { Scope } from '../../lib/contract/contract.ts';
+import { commit } from '../../lib/table/change.ts';
+import { idText } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { claim, remove } from '../../lib/table/write.ts';
 import { apiTokenKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import { measureUnits } from '../support/costs/consumed-units.ts';
@@ -81,6 +85,24 @@ describe('an API token', () => {
     expect((await call('GET', '/api/users/maker/tokens', admin)).body).toEqual(after.body);
   });
 
+  it('is listed with the latest of its uses, and not at all once its item is gone', async () => {
+    const { user, token: session } = await setup.account();
+    const { series, token } = await setup.apiToken(user);
+    await call('GET', '/api/users', token);
+    const [use] = await table.query(`TOKEN-USE#${idText(user.id)}`);
+    const { pk, sk, ...attributes } = use as Item;
+    const earlier = { ...attributes, source: '203.0.113.7', lastUsed: '2026-01-01T00:00:00Z' };
+    await commit(table, [claim({ pk, sk: `${sk}~` }, earlier, 'retry')]);
+
+    const used = await call('GET', TOKENS, session);
+    await commit(table, [remove(apiTokenKey(series))]);
+    const gone = await call('GET', TOKENS, session);
+
+    expect(used.body).toMatchObject([{ series, lastAddress: '127.0.0.1' }]);
+    expect(gone.body).toEqual([]);
+    expect((await call('POST', `${TOKENS}/${series}/delete`, session)).status).toBe(200);
+  });
+
   it('is refused with the name of the field outside its limits', async () => {
     const { token } = await gatehouse.makeCaller('careless');
     const wrong: [string, object][] = [
@@ -126,6 +148,7 @@ describe('an API token', () => {
     expect(await readsOf(table, administrator.user.id)).toBeGreaterThan(0);
     await call('POST', `${TOKENS}/${listed[0].series}/delete`, token);
     expect((await create(token)).status).toBe(201);
+    expect((await call('GET', TOKENS, token)).body).toHaveLength(10);
   });
 
   it('is notified by mail, and audited as its owner with its series as the session', async () => {
@@ -204,6 +227,7 @@ describe('a wrong API token', () => {
       ["another user's id", tokenOf(stranger.id, series, secret), 1],
       ['another series', tokenOf(user.id, other.series, secret), 1],
       ['an unknown series', tokenOf(user.id, '0'.repeat(22), secret), 1],
+      ['no id of a user', tokenOf(0, series, secret), 0],
       ['another secret', tokenOf(user.id, series, 'x'.repeat(43)), 1],
       ['a wrong checksum', `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`, 0],
       ['an upper-case prefix', token.replace('gha_', 'GHA_'), 0],
@@ -303,7 +327,8 @@ it.each(ENDS)('a token is refused with the next request after it %s', async (_, 
 });
 
 it('a deletion names a token of its own user only, and 404 says that there is none', async () => {
-  const { token: session } = await setup.account();
+  const { user: other, token: session } = await setup.account();
+  await setup.apiToken(other);
   const { user } = await setup.account();
   const { token, series } = await setup.apiToken(user);
   const paths = [

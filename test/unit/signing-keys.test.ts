@@ -126,6 +126,10 @@ describe('openSigner', () => {
     const verifier = { key: one.publicKey, dsaEncoding: 'ieee-p1363' } as const;
     expect(verify('sha256', Buffer.from('input'), verifier, signature)).toBe(true);
     expect(calls.map(({ operation }) => operation)).toEqual(['GetPublicKeyCommand', 'SignCommand']);
+    expect(calls[1]?.input).toMatchObject({
+      MessageType: 'RAW',
+      SigningAlgorithm: 'ECDSA_SHA_256',
+    });
   });
 
   it('publishes its key again after a minute, because it may have been deleted', async () => {
@@ -212,14 +216,16 @@ describe('openSigner', () => {
 
   it('verifies tokens of modules by the first key while another is disabled', async () => {
     vi.stubEnv('MODULE_KEYS', 'one,two');
-    stubKms(one.response, awsError('DisabledException'), other.response);
+    const disabled = awsError('DisabledException');
+    stubKms(outage, disabled, one.response, disabled, other.response);
     const readKeys = openModuleKeys();
 
+    await expect(readKeys()).rejects.toBe(outage);
     const [first, second] = [await readKeys(), await readKeys()];
     vi.unstubAllEnvs();
 
     expect(first).toEqual([one.jwk]);
-    expect(lines).toMatchObject([{ keyNotRead: 'DisabledException' }]);
+    expect(lines).toMatchObject(Array(2).fill({ keyNotRead: 'DisabledException' }));
     expect(second).toEqual([one.jwk, other.jwk]);
   });
 });

@@ -65,6 +65,16 @@ describe('a token with a valid signature', () => {
     await expect(verify(signedBy(key, {}, header))).rejects.toEqual(REJECTED);
   });
 
+  it('is rejected if it is older than what a restored table accepts', async () => {
+    const table = tableOf(key);
+    const notBefore = { pk: 'JWKS', sk: 'NOT-BEFORE', seconds: NOW - 10 };
+    const items = [...(await table.query()), notBefore];
+    const verifier = openVerifier({ query: async () => items } as unknown as Table);
+
+    expect(await verifier.verify(signedBy(key, { iat: NOW - 10 }))).toMatchObject({ id: 7 });
+    await expect(verifier.verify(signedBy(key, { iat: NOW - 11 }))).rejects.toEqual(REJECTED);
+  });
+
   it('is rejected with RS256 by a key that states no alg', async () => {
     const { alg: _, ...jwk } = key.jwk;
     const verifier = verifierOn(tableOf({ ...key, jwk }));
