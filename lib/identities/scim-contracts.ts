@@ -27,14 +27,6 @@ const ACTIVE = new RegExp(`^${attribute('active')}$`, 'i');
 /** The value is a JSON string (RFC 7644, 3.4.2.2). */
 const FILTER = new RegExp(`^ *${attribute('userName')} +eq +("(?:[^"\\\\]|\\\\.)*") *$`, 'i');
 
-function userNameIn(filter: string): string | undefined {
-  try {
-    return JSON.parse(FILTER.exec(filter)?.[1] ?? '');
-  } catch {
-    return undefined;
-  }
-}
-
 /** RFC 7644, 3.4.2.4: what is too small means the minimum. */
 const integer = (min: number, max: number, fallback: number) =>
   v.optional(
@@ -51,7 +43,9 @@ const listQuery = v.object({
   filter: v.optional(
     v.pipe(
       v.array(v.string()),
-      v.transform(([text = '']) => userNameIn(text)),
+      v.transform(([text = '']) => FILTER.exec(text)?.[1]),
+      v.string(),
+      v.parseJson(),
       v.string(),
     ),
   ),
@@ -92,7 +86,7 @@ function activeIn({ op, path, value }: Operation): { readonly active?: unknown }
   const named = Object.entries(path ? { [path]: value } : Object(value));
   const last = named.findLast(([name]) => ACTIVE.test(name));
   if (!last) return {};
-  return { active: /^remove$/i.test(op) ? null : (last[1] ?? null) };
+  return { active: op.toLowerCase() === 'remove' ? null : (last[1] ?? null) };
 }
 
 const operation = v.pipe(
