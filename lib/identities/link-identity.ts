@@ -72,9 +72,10 @@ export function unlinkIdentity(
   return caller.change({
     load: () => findUserByLogin(table, login),
     decide({ loaded: user, now }) {
-      const former = user?.identities?.find((linked) => linked.issuer === issuer);
+      const { identities = [] } = user ?? {};
+      const former = identities.find((linked) => linked.issuer === issuer);
       if (!user || !former) throw new Failure('not-found');
-      const others = user.identities?.filter((linked) => linked !== former);
+      const others = identities.filter((linked) => linked !== former);
       return {
         writes: [
           releaseIdentity(former),
@@ -94,14 +95,14 @@ export function unlinkIdentity(
 /** On condition that nothing visible has changed since the read, nor what else is set. */
 const identitiesChanged = (
   user: User,
-  identities: readonly Identity[] | undefined,
+  identities: readonly Identity[],
   alsoSet: Partial<User>,
 ): Write => {
   const { version, sessionEndings, secondFactor } = user;
   return set(
     entityKey('USER', user.id),
     {
-      identities: identities?.length ? identities : undefined,
+      identities: identities.length > 0 ? identities : undefined,
       version: nextVersion(version),
       ...alsoSet,
     },

@@ -205,9 +205,9 @@ async function newcomer(
   issuer: Issuer,
   nextId: () => Promise<number>,
 ): Promise<Person | undefined> {
-  const authorities = issuer.creates === 'mapped' ? (rolesBy(claims, issuer) ?? []) : [];
+  const authorities = issuer.creates === 'mapped' ? rolesBy(claims, issuer) : undefined;
   const login = newLogin(claims, issuer);
-  if (authorities.length === 0 || login === undefined) throw new Failure('unknown-identity');
+  if (!authorities?.length || login === undefined) throw new Failure('unknown-identity');
   // Otherwise each try would use up an id.
   if (await table.get(loginGuardKey(login))) return undefined;
   const address = verifiedAddress(claims);
