@@ -60,6 +60,8 @@ const setting = (active: unknown) => ({
 });
 const person = async (fields: Partial<User> = {}) =>
   (await setup.account({ authorities: ['ROLE_USER'], ...fields })).user;
+const noticesTo = async (address: string) =>
+  (await gatehouse.mailsTo(address)).filter(({ subject }) => /not deactivated/.test(subject));
 const isActive = async ({ id }: User) => (await users.stored(id))?.activated;
 /** Besides counts of requests. */
 const stored = async () =>
@@ -96,7 +98,7 @@ describe('a search', () => {
   it('pages through all users, deactivated ones included, in the order of ids', async () => {
     await person({ activated: false });
     const total = await users.total();
-    const idsOf = async (startIndex: number, count: number) => {
+    const idsOf = async (startIndex: number, count: number | string) => {
       const { body } = await call('GET', `/scim/v2/Users?startIndex=${startIndex}&count=${count}`);
       expect([body.totalResults, body.startIndex]).toEqual([total, startIndex]);
       return body.Resources.map(({ id }: { id: string }) => id);
@@ -110,6 +112,7 @@ describe('a search', () => {
     expect(pages).toEqual([all.slice(0, 2), all.slice(2, 4), [], []]);
     expect(all).toHaveLength(total);
     expect((await call('GET', '/scim/v2/Users?startIndex=0&count=-1')).body.itemsPerPage).toBe(0);
+    for (const text of ['', 'x1', '1x', '1.5']) expect((await idsOf(1, text)).length).toBe(total);
   });
 
   it('finds a user by the login, or else by the address in any spelling', async () => {
@@ -310,7 +313,9 @@ it('a DELETE deactivates, also again', async () => {
   for (const response of [deleted, again])
     expect(response).toMatchObject({ status: 204, text: '' });
   expect(transactions).toHaveLength(1);
-  expect((await call('GET', `/scim/v2/Users/${user.id}`)).body.active).toBe(false);
+  const { body } = await call('GET', `/scim/v2/Users/${user.id}`);
+  expect(body.active).toBe(false);
+  expect(body).not.toHaveProperty('name');
 });
 
 it('an administrator is deactivated with a token, and activated in a session only', async () => {
@@ -323,6 +328,7 @@ it('an administrator is deactivated with a token, and activated in a session onl
   expect(on).toMatchObject(errorWith(403, { detail: expect.stringMatching(/^An API token/) }));
   expect(on.headers['www-authenticate']).toBe('Bearer error="insufficient_scope"');
   expect(await isActive(user)).toBe(false);
+  expect(await noticesTo(user.email)).toEqual([]);
   const session = { token: await gatehouse.adminToken() };
   expect((await patch(user, setting(true), session)).body.active).toBe(true);
   await patch(user, setting(false));
@@ -330,8 +336,6 @@ it('an administrator is deactivated with a token, and activated in a session onl
 
 describe('the last administrator', () => {
   const admin = { id: 1 };
-  const noticesTo = async (address: string) =>
-    (await gatehouse.mailsTo(address)).filter(({ subject }) => /not deactivated/.test(subject));
 
   it('stays, is 409, and is told once an hour', async () => {
     const before = await users.stored(1);
@@ -394,5 +398,6 @@ describe('a caller', () => {
 
     expect(response).toMatchObject(errorWith(503));
     expect(response.headers['retry-after']).toBe('1');
+    expect(await noticesTo(user.email)).toEqual([]);
   });
 });
