@@ -113,6 +113,11 @@ function logInThere(subject: string, claims: object = {}) {
   const form = logInForm({ issuer: provider, key: first.key }, {});
   return exchange({ ...form, assertion, code_verifier: codeVerifier });
 }
+/** Of a session with the second factor that administrators need here. */
+async function adminToken(): Promise<string> {
+  const { subject } = await person(['ROLE_ADMIN']);
+  return (await logInThere(subject, { groups: ['admins'] })).body.access_token;
+}
 const REFUSED = { status: 400, body: { message: 'error.invalidgrant' } };
 
 const oct = { kty: 'oct', k: 'c2VjcmV0', kid: 'first' };
@@ -138,7 +143,10 @@ const BROKEN: [string, Respond][] = [
   ['sends weak keys only', json({ keys: [weak] })],
   ['sends symmetric keys only', json({ keys: [oct] })],
   ['sends keys without a name', json({ keys: [nameless] })],
-  ['sends keys that are none', json({ keys: [{ kid: 'a', kty: 'RSA', n: '!', e: '' }, null, 1] })],
+  [
+    'sends keys that are none',
+    json({ keys: [{ kid: 'a', kty: 'RSA', n: '!', e: '' }, { kid: 'a', kty: 'RSA' }, null, 1] }),
+  ],
   [
     'stops in the middle for more than five seconds',
     (response) => response.writeHead(200).write('{"keys":['),
@@ -248,9 +256,10 @@ it('a provider can replace its keys: a new one counts at once, a former one no m
   expect((await logIn(subject, second)).status).toBe(200);
 });
 
-it('only usable keys are stored, and of them only what verifies signatures', async () => {
+it('only usable ones of 40 keys are stored, and only what verifies signatures', async () => {
   const full = { ...second.key, use: 'sig', alg: 'RS256', x5t: 'x', key_ops: ['verify'] };
-  respond = json({ keys: [oct, encryption, weak, nameless, full] });
+  const others = Array(35).fill(oct);
+  respond = json({ keys: [oct, encryption, weak, nameless, full, ...others, first.published] });
 
   await fetchKeys();
 
@@ -295,10 +304,37 @@ describe('each provider has its own rules', () => {
     const there = await accountAfter(await logInThere(subject, { groups: ['users'] }));
     const stranger = { preferred_username: 'stranger', groups: ['users'] };
     const created = await logInThere('stranger', stranger);
+    const token = await adminToken();
+    const previews = await Promise.all(
+      [provider, other].map(async ({ issuer }) => {
+        const body = { issuer, claims: { sub: 'stranger', ...stranger } };
+        return (await gatehouse.call('POST', '/api/issuers/preview', { token, body })).body;
+      }),
+    );
 
     expect(here).toMatchObject({ login: user.login, authorities: ['ROLE_ANALYST'] });
     expect(there).toMatchObject({ login: user.login, authorities: ['ROLE_USER'] });
     expect(created).toMatchObject({ status: 400, body: { message: 'error.unknownidentity' } });
+    expect(previews).toMatchObject([
+      { roles: null, created: false },
+      { roles: ['ROLE_USER'], created: false },
+    ]);
+    expect(await gatehouse.mailsTo(user.email)).toEqual([]);
+  });
+
+  it('and its own identity of a user, which is linked and unlinked alone', async () => {
+    const { user, subject } = await person();
+    const [here, there] = [provider, other].map(({ issuer }) => ({ issuer, subject }));
+    const token = await adminToken();
+    const path = `/api/users/${user.login}/identities`;
+    const change = async (at: string, body: object | undefined) => {
+      await gatehouse.call('POST', at, { token, body });
+      return (await gatehouse.call('GET', `/api/users/${user.login}`, { token })).body.identities;
+    };
+
+    expect(await change(`${path}/delete`, { issuer: other.issuer })).toEqual([here]);
+    expect(await change(path, there)).toEqual([here, there]);
+    expect(await change(`${path}/delete`, { issuer: provider.issuer })).toEqual([there]);
   });
 
   it('and its own keys and audience, also where a key of both has the same name', async () => {
@@ -319,10 +355,9 @@ describe('each provider has its own rules', () => {
 
 // second-factor-required.test.ts has providers that require one of some people only.
 it('a provider that always requires a second factor admits administrators', async () => {
-  const { subject } = await person(['ROLE_ADMIN']);
-  const { body } = await logInThere(subject, { groups: ['admins'] });
+  const token = await adminToken();
 
-  const { status } = await gatehouse.call('GET', '/api/users', { token: body.access_token });
+  const { status } = await gatehouse.call('GET', '/api/users', { token });
 
   expect(status).toBe(200);
 });
