@@ -52,7 +52,7 @@ const linkOwn = (token: string, sub: string, fields: object = {}) => {
 };
 
 /** The newest entries about a user, each as its actor and its action. */
-async function entriesAbout({ id }: { id: number }, size = 3): Promise<string[]> {
+async function entriesAbout({ id }: { id: number }, size = 9): Promise<string[]> {
   const path = `/api/audits?target.equals=user/${id}&size=${size}`;
   const { body } = await gatehouse.call('GET', path, { token: admin });
   return body.map(({ actor, action }: Record<string, string>) => `${actor} ${action}`);
@@ -75,13 +75,15 @@ describe('the only administrator', () => {
 
     const first = await logIn({ sub: 'only', groups: ['analysts'] });
     const second = await logIn({ sub: 'only', groups: [] });
+    const third = await logIn({ sub: 'only', groups: ['admins'] });
 
-    expect([first.status, second.status]).toEqual([200, 200]);
+    expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 200]);
     const user = await account(first.body.access_token);
     expect(user.authorities).toEqual(['ROLE_ADMIN']);
     const entries = ['identity-provider roles.kept', 'admin session.started'];
     const each = ['identity-provider user.updated', ...entries];
-    expect((await entriesAbout(user, 6)).sort()).toEqual([...each, ...each].sort());
+    const expected = [...each, ...each, 'admin session.started'];
+    expect((await entriesAbout(user, 7)).sort()).toEqual(expected.sort());
     expect(await subjectsTo(user)).toContain('You remain an administrator');
   });
 });
@@ -107,6 +109,7 @@ describe('a log-in of an unknown identity', () => {
       lastName: 'x'.repeat(50),
       email: 'anna@example.com',
       activated: true,
+      langKey: 'en',
       authorities: ['ROLE_USER'],
       createdBy: 'identity-provider',
     });
@@ -196,10 +199,15 @@ describe('a log-in of an unknown identity', () => {
     const other = { ...claims, sub: 'other', email, email_verified: true };
 
     const byLogin = await logIn({ ...other, preferred_username: login });
-    const byAddress = await logIn({ ...other, preferred_username: 'other' });
+    const names = { given_name: ' ', family_name: 7 };
+    const byAddress = await logIn({ ...other, ...names, preferred_username: 'other' });
 
     expect(messageOf(byLogin)).toEqual(UNKNOWN);
-    expect(await account(byAddress.body.access_token)).toMatchObject({ login: 'other' });
+    expect(await account(byAddress.body.access_token)).toMatchObject({
+      login: 'other',
+      firstName: null,
+      lastName: null,
+    });
     expect(await userOf(login)).toMatchObject({ email, identities: [{ subject: 'owner' }] });
   });
 });
@@ -228,6 +236,9 @@ describe('a log-in of a known identity', () => {
     expect(none.status).toBe(200);
     const ben = await account(fewer.body.access_token);
     expect(ben).toMatchObject({ authorities: [], lastModifiedBy: 'identity-provider' });
+    const token = none.body.access_token;
+    const sessions = await gatehouse.call('GET', '/api/account/sessions', { token });
+    expect(sessions.body[0].tokenDate).toBe((await userOf('ben')).lastLogin);
     const path = `/api/audits?target.equals=user/${ben.id}&action.equals=user.updated`;
     const { body: entries } = await gatehouse.call('GET', path, { token: admin });
     expect(entries).toMatchObject([
@@ -257,11 +268,18 @@ describe('a log-in of a known identity', () => {
     const list = await gatehouse.call('GET', path, { token: body.access_token });
     const ofProvider = list.body.find(({ current }: { current: boolean }) => current);
     expect(ofProvider).toMatchObject({ issuer, secondFactor: true, remembered: false });
+    expect((await userOf(user.login)).lastLogin).toBe(ofProvider.tokenDate);
     const others = await gatehouse.call('GET', path, { token });
     expect(others.body.find(({ current }: { current: boolean }) => current).issuer).toBe(null);
     const about = `target.equals=user/${user.id}&action.equals=session.started`;
     const audits = await gatehouse.call('GET', `/api/audits?${about}`, { token: admin });
-    expect(audits.body).toMatchObject([{ changes: [{ field: 'issuer', to: issuer }] }]);
+    expect(audits.body).toMatchObject([
+      {
+        changes: [{ field: 'issuer', to: issuer }],
+        session: ofProvider.series,
+        source: ofProvider.ipAddress,
+      },
+    ]);
   });
 
   it.each([undefined, [], ['pwd'], 'mfa', ['MFA'], { mfa: true }])(
@@ -377,9 +395,16 @@ describe('an administrator', () => {
     expect(messageOf(await logIn({ sub: 'linked', groups: ['users'] }))).toEqual(UNKNOWN);
     expect(await userOf(login)).not.toHaveProperty('identities');
     expect((await unlink(login)).status).toBe(404);
-    expect(await entriesAbout(user, 9)).toEqual(
-      expect.arrayContaining(['admin identity.linked', 'admin identity.unlinked']),
-    );
+    const about = `target.equals=user/${user.id}&action.in=identity.linked,identity.unlinked`;
+    const { body: entries } = await gatehouse.call('GET', `/api/audits?${about}`, { token: admin });
+    const changes = (key: 'from' | 'to') => [
+      { field: 'issuer', [key]: issuer },
+      { field: 'subject', [key]: 'linked' },
+    ];
+    expect(entries).toMatchObject([
+      { actor: 'admin', changes: changes('from') },
+      { actor: 'admin', changes: changes('to') },
+    ]);
     expect(await subjectsTo(user)).toHaveLength(2);
   });
 
@@ -481,5 +506,13 @@ describe('the preview of a log-in', () => {
     const received = await Promise.all(bodies.map((body) => post('/api/issuers/preview', body)));
 
     expect(received.map(messageOf)).toEqual([[400, 'error.validation'], REFUSED]);
+    expect(received[0]?.body.fieldErrors).toEqual([
+      {
+        objectName: 'user',
+        field: 'issuer',
+        message: 'Pattern',
+        reason: 'an issuer in the setting issuers',
+      },
+    ]);
   });
 });

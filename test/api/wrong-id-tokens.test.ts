@@ -10,8 +10,10 @@ import {
 } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
 import { mapConcurrently } from '../../lib/runtime/waiting.ts';
+import { commit } from '../../lib/table/change.ts';
+import { set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { itemsBesidesCounts } from '../support/instance/items.ts';
+import { itemsBesidesCounts, itemsOf } from '../support/instance/items.ts';
 import { es256 } from '../support/instance/mint.ts';
 import {
   idToken,
@@ -226,7 +228,7 @@ const CLAIMS: [string, Make][] = [
   ...claim('nonce', nonceOf(VERIFIER).toUpperCase(), nonceOf(nonceOf(VERIFIER)), nonceOf(''), true),
   ...claim('exp', undefined, null, '9999999999', 0, -1, {}, true, [9_999_999_999]),
   ...timed('exp', -62, -3600),
-  ...claim('iat', undefined, null, '1', 0, -1, Date.now(), {}, true, [1]),
+  ...claim('iat', undefined, null, `${seconds()}`, 0, -1, Date.now(), {}, true, [1]),
   ...timed('iat', 70, 3600, -362, -3600),
   ...claim('nbf', null, '0', {}, true, Date.now()),
   ...timed('nbf', 70, 3600),
@@ -375,6 +377,7 @@ it.each<[string, Make]>([
   ['unknown-key', withClaims({}, { kid: 'other' })],
   ['signature', signedBy({ alg: 'RS256', kid }, rsa(foreign.privateKey))],
   ['algorithm', signedBy({ alg: 'RS512', kid }, rsa(own, 'sha512'))],
+  ['algorithm', signedBy({ alg: 'HS256', kid }, () => Buffer.from('any'))],
   ['type', withClaims({}, { typ: 'at+jwt' })],
   ['type', withClaims({}, { crit: [] })],
   ['audience', withClaims({ aud: 'other' })],
@@ -428,10 +431,35 @@ it('grants one session for a token that is sent ten times at once, and none late
   const received = await Promise.all(Array.from({ length: 10 }, () => send(assertion)));
 
   calls.length = 0;
-  const again = await send(assertion);
+  // The last character has four bits that no signature consists of.
+  const varied = assertion.replace(/.$/, (last) => String.fromCharCode(last.charCodeAt(0) + 1));
+  const again = await send(varied);
   expect(received.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)]);
   expect(again).toMatchObject({ status: 400, body: { message: 'error.invalidgrant' } });
   // Repeated, it is counted against its source, and must not keep the items of the user busy.
   expect(calls).toEqual(['BatchGetItem', 'UpdateItem']);
   expect((await gatehouse.lineOf(again)).reason).toBe('used');
+  const kept = [...(await itemsOf(gatehouse.cloud))].flatMap(([name, { expires }]) =>
+    /^ASSERTION#[0-9a-f]{64} USED$/.test(name) ? [Number(expires) - seconds()] : [],
+  );
+  // A token that was issued a minute ahead is accepted for seven minutes.
+  expect(Math.round(Math.max(...kept) / 60)).toBe(7);
+});
+
+it('refuses wrong tokens from a source that sends many, but no right one', async () => {
+  const { cloud, table } = gatehouse;
+  const sendTo = (aud: string) => send(idToken(provider, { ...claimsOf('known'), aud }));
+  const first = await sendTo('other');
+  const items = [...(await itemsOf(cloud)).values()].filter(({ sk }) => /^MODULES#/.test(sk));
+  const setCounts = (n: number) =>
+    commit(
+      table,
+      items.map(({ pk, sk }) => set({ pk, sk }, { n })),
+    );
+
+  await setCounts(100_000);
+  const received = [first, await sendTo('other'), await sendTo(clientId)];
+  await setCounts(0);
+
+  expect(received.map(({ status }) => status)).toEqual([400, 429, 200]);
 });

@@ -49,7 +49,13 @@ it.each<[string, Partial<typeof ISSUER>, object, object]>([
   [
     'Entra ID, with app roles',
     { groupsClaim: 'roles', secondFactor: 'always' },
-    { ver: '2.0', sub: 'x', preferred_username: 'anna@example.com', roles: ['admins'] },
+    {
+      ver: '2.0',
+      sub: 'x',
+      preferred_username: 'anna@example.com',
+      roles: ['admins'],
+      hasgroups: true,
+    },
     { login: 'anna@example.com', roles: ['ROLE_ADMIN'], address: undefined, factor: true },
   ],
   [
@@ -70,8 +76,8 @@ it.each<[string, Partial<typeof ISSUER>, object, object]>([
     { login: 'anna@example.com', roles: ['ROLE_ADMIN'], address: ADDRESS.email, factor: true },
   ],
   [
-    'Keycloak',
-    {},
+    'Keycloak, with a second factor that does not count',
+    { secondFactor: 'never' },
     {
       ...NAMES,
       ...ADDRESS,
@@ -80,6 +86,7 @@ it.each<[string, Partial<typeof ISSUER>, object, object]>([
       azp: 'gatehouse',
       sid: '5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11',
       acr: '1',
+      amr: ['mfa'],
       at_hash: 'c2lnbmF0dXJl',
       preferred_username: 'anna',
       groups: ['admins'],
