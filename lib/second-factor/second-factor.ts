@@ -55,7 +55,7 @@ const NO_RECOVERY_CODES = { recoveryNonce: '', recoveryCodes: 0 };
 
 /** A recovery code as people read and type it. */
 export const formatRecoveryCode = (recoveryCode: string): string =>
-  recoveryCode.replace(/^.{4}/, '$&-');
+  `${recoveryCode.slice(0, 4)}-${recoveryCode.slice(4)}`;
 
 /** Whether a code has the form of a recovery code, of which nobody can guess one. */
 export const isRecoveryForm = (code: string): boolean =>
@@ -75,12 +75,11 @@ export function factorAfter(
   const step = stepOf(totp, typed, now);
   if (step !== undefined) return step > factor.lastStep ? { ...factor, lastStep: step } : undefined;
   const recoveryCode = asRecoveryCode(typed);
-  const known = recoveryCodes(factor.recoveryNonce);
-  const used = known.findIndex((each) => isEqual(each, recoveryCode));
-  const bit = 1 << used;
-  return used >= 0 && (factor.recoveryCodes & bit) !== 0
-    ? { ...factor, recoveryCodes: factor.recoveryCodes - bit }
-    : undefined;
+  const used = recoveryCodes(factor.recoveryNonce).findIndex(
+    (each, index) => (factor.recoveryCodes & (1 << index)) !== 0 && isEqual(each, recoveryCode),
+  );
+  if (used < 0) return undefined;
+  return { ...factor, recoveryCodes: factor.recoveryCodes - (1 << used) };
 }
 
 /**

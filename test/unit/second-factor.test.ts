@@ -7,6 +7,7 @@ import {
   confirmedFactor,
   factorAfter,
   formatRecoveryCode,
+  isRecoveryForm,
   newNonce,
   newPendingFactor,
   newRecoveryCodes,
@@ -231,6 +232,8 @@ describe('a second factor', () => {
     expect(afterUse('c0de-2341')?.recoveryCodes).toBe(0b10_1111_1111);
     expect(afterUse('C\uff10DE٢٣٤\uff11')?.recoveryCodes).toBe(0b10_1111_1111);
     expect(formatRecoveryCode('CODE234A')).toBe('CODE-234A');
+    const forms = ['CODE234A', 'c0de-2341', 'CODE234', 'CODE234AB', 'CODE2349'];
+    expect(forms.map(isRecoveryForm)).toEqual([true, true, false, false, false]);
   });
 
   it.each(['', '0', '000000', 'CODE2349', 'CODE234', `${codeOf(KEY, STEP)}0`])(
@@ -296,6 +299,7 @@ it('a text that is too long for a code is not normalized', async () => {
   const marks = '\u0301\u0316'.repeat(16_000);
   const read = () => {
     expect(afterUse(codeOf(KEY, STEP) + marks)).toBeUndefined();
+    expect(separateCode('pass', ' '.repeat(200)).code).toBe('');
     expect(separateCode('pass', ' '.repeat(201)).code).not.toBe('');
   };
 
