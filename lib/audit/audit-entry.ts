@@ -107,8 +107,8 @@ export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
  */
 export interface Change {
   readonly field: string;
-  readonly from?: Value;
-  readonly to?: Value;
+  readonly from?: Value | undefined;
+  readonly to?: Value | undefined;
   readonly added?: readonly string[];
   readonly removed?: readonly string[];
 }
@@ -139,17 +139,11 @@ function changeOf(field: string, from: unknown, to: unknown): Change[] {
     return isChanged ? [{ field, ...(added[0] && { added }), ...(removed[0] && { removed }) }] : [];
   }
   if (from === to) return [];
-  return [
-    {
-      field,
-      ...(from !== undefined && { from: shortened(from as Value) }),
-      ...(to !== undefined && { to: shortened(to as Value) }),
-    },
-  ];
+  return [{ field, from: shortened(from as Value), to: shortened(to as Value) }];
 }
 
-function shortened(value: Value): Value {
-  if (typeof value !== 'string' || value.length <= TEXT_LENGTH_MAX) return value;
+function shortened(value: Value | undefined): Value | undefined {
+  if (typeof value !== 'string') return value;
   const characters = [...value];
   return characters.length > TEXT_LENGTH_MAX
     ? `${characters.slice(0, TEXT_LENGTH_MAX).join('')}…`
@@ -163,11 +157,11 @@ export interface AuditEvent {
   /** The login or the name of the target at that time. */
   readonly targetName: string;
   /** The name of the integration of a parameter at that time; absent for other targets. */
-  readonly integrationName?: string;
+  readonly integrationName?: string | undefined;
   /** Never the value of a parameter, nor another secret. */
   readonly changes: readonly Change[];
   /** Of a failed log-in: how many attempts in a row had failed by then. */
-  readonly count?: number;
+  readonly count?: number | undefined;
 }
 
 /**
@@ -277,12 +271,12 @@ export function auditEntry(actor: Actor, event: AuditEvent, now: number): Write 
     action,
     target,
     targetName,
-    ...(integrationName !== undefined && { integrationName }),
+    integrationName,
     fields: changes.map(({ field }) => field),
     ...(changes.length > 0 && { changes }),
     session,
     source,
-    ...(count !== undefined && { count }),
+    count,
     ...(auditDays > 0 && { expires: Math.floor((now + auditDays * MILLISECONDS_PER_DAY) / 1000) }),
   };
   const key =

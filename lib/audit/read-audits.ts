@@ -32,8 +32,8 @@ export function entryOf({ pk: _pk, sk: _sk, ...stored }: Item): ListedEntry {
   const { changes = [] } = stored as unknown as AuditEntry;
   const entry: ListedEntry = {
     ...(stored as unknown as AuditEntry),
-    added: changes.flatMap(({ added, to = [] }) => [added ?? to].flat().map(String)),
-    removed: changes.flatMap(({ removed, from = [] }) => [removed ?? from].flat().map(String)),
+    added: changes.flatMap(({ added, to }) => added ?? to ?? []).map(String),
+    removed: changes.flatMap(({ removed, from }) => removed ?? from ?? []).map(String),
   };
   const [kind, id] = entry.target.split('/');
   if (kind === 'integration')

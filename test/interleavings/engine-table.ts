@@ -30,7 +30,9 @@ export async function openEngineTable(url: string) {
     region: ENGINE_REGION,
     credentials: OPERATOR,
   });
-  const documents = DynamoDBDocumentClient.from(client);
+  const documents = DynamoDBDocumentClient.from(client, {
+    marshallOptions: { removeUndefinedValues: true },
+  });
   return {
     table: { ...openTableWith(TableName, client), snapshot: snapshotsOf(TableName, client) },
     async put(items: readonly Item[]): Promise<void> {

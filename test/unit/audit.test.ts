@@ -7,7 +7,7 @@ import {
   operator,
   permanentAuditKey,
 } from '../../lib/audit/audit-entry.ts';
-import { readAudits } from '../../lib/audit/read-audits.ts';
+import { entryOf, readAudits } from '../../lib/audit/read-audits.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
 import type { Item } from '../../lib/table/table.ts';
@@ -58,9 +58,10 @@ describe('an audit entry', () => {
     (days) => {
       vi.stubEnv('AUDIT_DAYS', days);
 
-      const { key, attributes } = auditEntry(operator('import'), event, NOW);
+      const { key, attributes } = auditEntry(operator('import'), { ...event, changes: [] }, NOW);
 
-      expect(attributes).not.toHaveProperty('expires');
+      expect(Object.keys(attributes ?? {})).not.toContain('expires');
+      expect(Object.keys(attributes ?? {})).not.toContain('changes');
       expect(attributes).toMatchObject({ actor: 'system', actorId: 0, session: 'import' });
       expect(key).toEqual({
         pk: 'AUDIT#PERMANENT',
@@ -121,6 +122,20 @@ describe('an audit entry', () => {
     ['another order of roles', before, { ...before, roles: ['R2', 'R1'] }, []],
   ])('has what differs after %s', (_, one, other, changes) => {
     expect(changesBetween(one, other, ['on', 'd', 'roles', 'a'])).toEqual(changes);
+  });
+
+  it('is listed with the values that it gives and takes, as texts', () => {
+    const changes = [...changesBetween(before, after, ['on', 'd', 'roles']), { field: 'secret' }];
+    const { key, attributes } = auditEntry(actor, { ...event, changes }, NOW);
+
+    expect(entryOf({ ...key, ...attributes })).toMatchObject({
+      added: ['false', 'y', 'R3'],
+      removed: ['true', 'R2'],
+    });
+    expect(entryOf({ ...key, ...attributes, changes: undefined })).toMatchObject({
+      added: [],
+      removed: [],
+    });
   });
 
   it('has at most 256 characters of a text', () => {
@@ -412,6 +427,12 @@ describe('readAudits', () => {
         'query AUDIT#2026-03',
       ],
     ]);
+  });
+
+  it('fails for a later page behind the 10,000 entries that it reads', async () => {
+    await expect(read(many(10_001), { filters: nobody, page: 1 })).rejects.toMatchObject({
+      code: 'audit-list-too-long',
+    });
   });
 
   it('charges what larger entries cost afterwards, once', async () => {
