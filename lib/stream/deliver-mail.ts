@@ -134,10 +134,13 @@ function decideMail(
   const { occasion } = mail;
   const address = user?.email ?? (isNotice(mail) ? mail.email : undefined);
   if (address !== undefined && !isReachable(address)) return { writes: [], result: 'unreachable' };
-  const countOfAccount = (userId: number, limited: Occasion, addressee: Addressee) =>
-    countOnce(itemKey, mail, [
-      countMail(mailCountKey(userId, limited), count, now, mailsTo(addressee, limited)),
-    ]);
+  /** Unless the mail is counted already; undefined if the limit is reached. */
+  const countOfAccount = (userId: number, limited: Occasion, addressee: Addressee) => {
+    if (mail.counted) return [];
+    const key = mailCountKey(userId, limited);
+    const write = countMail(key, count, now, mailsTo(addressee, limited));
+    return write && [write, ...markedAsCounted(itemKey, mail)];
+  };
   if (isNotice(mail)) {
     const counted = countOfAccount(mail.userId, mail.occasion, mail);
     return counted ? { writes: counted, result: { occasion, recipient: mail } } : NOTHING;
@@ -206,24 +209,12 @@ function countReset(
     countMail(keys.ofSource, ofSource, now, Number.POSITIVE_INFINITY),
     countMail(keys.ofAll, ofAll, now, resetsFor(ofSource, resetsPerHour, now)),
   ];
-  if (own.includes(undefined)) return 'too-many';
-  if (shared.includes(undefined)) return 'resets-used-up';
-  return [...own, ...shared].filter((write) => write !== undefined);
+  if (!own.every((write) => write !== undefined)) return 'too-many';
+  if (!shared.every((write) => write !== undefined)) return 'resets-used-up';
+  return [...own, ...shared];
 }
 
 const NOTHING = { writes: [], result: undefined } as const;
-
-/** The writes that count a mail unless it is counted already; undefined if a limit is reached. */
-function countOnce(
-  itemKey: Key,
-  mail: OutboxMail,
-  counts: (Write | undefined)[],
-): Write[] | undefined {
-  if (mail.counted) return [];
-  const writes = counts.filter((write) => write !== undefined);
-  if (writes.length < counts.length) return undefined;
-  return [...writes, ...markedAsCounted(itemKey, mail)];
-}
 
 /** The write that marks a mail whose sending begins, on condition that it exists without a mark. */
 const markedAsCounted = (itemKey: Key, { occasion, counted }: OutboxMail): Write[] =>

@@ -9,7 +9,7 @@ import { deliverMail } from '../../lib/stream/deliver-mail.ts';
 import { logAudit } from '../../lib/stream/log-audit.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { put } from '../../lib/table/write.ts';
+import { put, set, type Write } from '../../lib/table/write.ts';
 import { mailboxHashOf } from '../../lib/users/mailed-keys.ts';
 import type { User } from '../../lib/users/user.ts';
 import { emailGuardKey } from '../../lib/users/user-items.ts';
@@ -20,7 +20,7 @@ import { useLogLines } from '../support/doubles/output.ts';
 import { useFrozenClock } from '../support/doubles/time.ts';
 
 const NOW = 1_900_000_000_000;
-useFrozenClock(NOW);
+useFrozenClock(NOW, { METRICS_NAMESPACE: 'N' });
 
 const ada = {
   ...entityKey('USER', 7),
@@ -65,9 +65,10 @@ async function deliver(items: Item[], send = async (): Promise<void> => undefine
   const sent: unknown[][] = [];
   const table = memoryTable(items);
   const mailer = {
-    async send(occasion: string, { email }: Recipient, { key, newEmail }: MailContent = {}) {
+    async send(occasion: string, { email }: Recipient, content: MailContent = {}) {
       await send();
-      sent.push([occasion, email, key, ...(newEmail ? [newEmail] : [])]);
+      const { key, newEmail, inviter } = content;
+      sent.push([occasion, email, key, ...[newEmail ?? inviter ?? []].flat()]);
     },
   };
   vi.spyOn(process.stdout, 'write').mockReturnValue(true);
@@ -80,6 +81,16 @@ async function deliver(items: Item[], send = async (): Promise<void> => undefine
   vi.mocked(process.stdout.write).mockRestore();
   return { sent, error, table, changed: table.changed(), printed: printed.join('') };
 }
+/** The line that counts something for an alarm. */
+const counting = (field: string) => ({
+  [field]: 1,
+  _aws: {
+    Timestamp: NOW,
+    CloudWatchMetrics: [
+      { Namespace: 'N', Dimensions: [[]], Metrics: [{ Name: field, Unit: 'Count' }] },
+    ],
+  },
+});
 const confirmationKey = expect.stringMatching(/^7-[\w-]{43}$/);
 const newKey = expect.stringMatching(/^[\w-]{43}$/);
 
@@ -112,6 +123,11 @@ describe('a mail', () => {
     ['invites a deactivated user', [{ ...ada, activated: false }, INVITATION]],
     ['invites another account', [{ ...ada, incarnation: 'other' }, INVITATION]],
     ['has an address confirmed by nobody', [CONFIRMATION]],
+    [
+      'has an address confirmed too often',
+      [ada, CONFIRMATION, countOf(mailCountKey(7, 'emailConfirmation'), 99)],
+    ],
+    ['has expired', [{ ...NOTICE, expires: NOW / 1000 }]],
     ['invites nobody', [INVITATION]],
     ['is beyond the resets of a mailbox', [ada, guard, RESET, countOf(RESETS, 5)]],
     [
@@ -132,8 +148,34 @@ describe('a mail', () => {
     const { sent, changed, printed } = await deliver([{ ...NOTICE, email: 'a@b' }]);
 
     expect([sent, changed]).toEqual([[], { [nameOf(KEY)]: null }]);
-    expect(printed).toContain('"mailsUnreachable":1');
-    expect(printed).not.toContain('mailsNotSent');
+    expect(JSON.parse(printed)).toEqual(counting('mailsUnreachable'));
+  });
+
+  it('that all resets together leave no room for stays, and raises the alarm', async () => {
+    const { sent, changed, error, printed } = await deliver([ada, guard, RESET, countOf(ALL, 9)]);
+
+    expect([sent, changed, error]).toEqual([[], {}, undefined]);
+    expect(JSON.parse(printed)).toMatchObject({
+      ...counting('mailsNotSent'),
+      mailNotSent: 'Failure',
+      code: 'too-many-attempts',
+    });
+  });
+
+  it('that another execution has sent is no error', async () => {
+    expect(await deliver([ada])).toMatchObject({ sent: [], error: undefined, changed: {} });
+  });
+
+  it.each<[string, object]>([
+    ['Eve Li', { firstName: 'Eve', lastName: 'Li' }],
+    ['Li', { lastName: 'Li' }],
+    ['eve', {}],
+  ])('that invites names who does: %s', async (name, names) => {
+    const eve = { ...ada, ...entityKey('USER', 8), id: 8, login: 'eve', ...names };
+
+    const { sent } = await deliver([ada, eve, { ...INVITATION, inviterId: 8 } as Item]);
+
+    expect(sent).toEqual([['invitation', 'ada@b.c', newKey, name]]);
   });
 
   it.each([
@@ -168,7 +210,8 @@ describe('a mail', () => {
       [nameOf(KEY)]: { counted: true, occasion: 'reset' },
     });
     expect(second.sent).toEqual([['reset', 'ada@b.c', newKey]]);
-    expect(second.changed[nameOf(ALL)]).toBeUndefined();
+    // The new key, and the mail.
+    expect(Object.keys(second.changed)).toEqual([nameOf(KEY), expect.stringMatching(/^RESET#/)]);
   });
 
   it('is handed over again when its item cannot be deleted after it was sent', async () => {
@@ -286,3 +329,31 @@ it.each([
     expect(lines).toMatchObject([{ auditDelayed: name }]);
   },
 );
+
+describe('the use of a token', () => {
+  const use = { pk: 'TOKEN-USE#0000000000000007', sk: 't#net', series: 't', source: '192.0.2.1' };
+  const { pk, sk } = use;
+  const Records = [{ dynamodb: { SequenceNumber: '1', Keys: { pk: { S: pk }, sk: { S: sk } } } }];
+  const audit = async (stored: Item[], meanwhile: Write[] = []) => {
+    const table = memoryTable(stored);
+    table.concurrent.push(meanwhile);
+    for (let n = 0; n < 2; n++) await logAudit({ Records }, invocation, table);
+    expect(lines).toEqual([]);
+    return Object.values(table.changed()).filter((item) => item?.pk.startsWith('AUDIT#'));
+  };
+
+  it('is audited once', async () => {
+    const about = { action: 'token.used', target: 'user/7', targetName: 'ada' };
+    expect(await audit([ada, use])).toMatchObject([
+      { ...about, actor: 'ada', actorId: 7, session: 't', source: '192.0.2.1' },
+    ]);
+  });
+
+  it.each<[string, Item[], Write[]?]>([
+    ['its user was deleted', [use]],
+    ['it has expired', [ada]],
+    ['another execution was faster', [ada, use], [set({ pk, sk }, { isAudited: true })]],
+  ])('is not audited if %s', async (_, stored, meanwhile) => {
+    expect(await audit(stored, meanwhile)).toEqual([]);
+  });
+});
