@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { errorResponse } from '../../infra/local/calls/aws-call.ts';
 import { commit } from '../../lib/table/change.ts';
 import { OUTLIVING_SESSIONS_MAX, sessionStarted } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
@@ -8,7 +9,14 @@ import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { readsOf } from '../support/instance/items.ts';
 import { decode } from '../support/instance/mint.ts';
 
-const gatehouse = await useGatehouse();
+/** Fails the calls of functions whose input contains it. */
+let fails: string | undefined;
+const gatehouse = await useGatehouse({
+  intercept: async ({ functionName, input }, forward) =>
+    functionName && fails !== undefined && JSON.stringify(input).includes(fails)
+      ? errorResponse('InternalServerError', 'No.', 500)
+      : forward(),
+});
 let admin: string;
 beforeAll(async () => {
   admin = await gatehouse.adminToken();
@@ -99,14 +107,26 @@ describe('the sessions of an account', () => {
     expect(entries).toMatchObject([{ session: seriesOf(token as string), source: '127.0.0.1' }]);
   });
 
+  it('do not end by logging out without an entry in the audit trail', async () => {
+    const [, token] = await loggedIn('stayer', 1);
+
+    fails = 'session.ended';
+    const { status } = await call('POST', '/api/logout', token as string);
+    fails = undefined;
+
+    expect([status, await statusOf(token as string)]).toEqual([503, 200]);
+  });
+
   it('end all but the current one, which can then end itself', async () => {
-    const [, own, ...others] = await loggedIn('sweeper', 3);
+    const [user, own, ...others] = await loggedIn('sweeper', 3);
 
     const { status } = await call('POST', '/api/account/end-other-sessions', own as string);
     const later = await gatehouse.logIn('sweeper');
 
     expect(status).toBe(200);
     expect(await statusesOf(own as string, ...others, later)).toEqual([200, 401, 401, 200]);
+    const entries = await entriesOf(`actorId.equals=${user.id}&action.equals=sessions.ended`);
+    expect(entries).toMatchObject([{ target: `user/${user.id}`, changes: [] }]);
     await call('POST', '/api/logout', own as string);
     expect(await statusesOf(own as string, later)).toEqual([401, 200]);
   });
