@@ -19,7 +19,7 @@ import { auditEventFor, emailIsFree } from '../users/user-table.ts';
 export async function updateAccount(
   caller: AuthorizedCaller,
   { email, ...changes }: OwnAccountChange,
-  mustBeConfirmed = false,
+  mustBeConfirmed: boolean,
 ): Promise<User | undefined> {
   return caller.change({
     decide: ({ callerUser, now }) => {

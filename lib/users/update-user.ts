@@ -44,7 +44,7 @@ export async function updateUser(
   caller: AuthorizedCaller,
   changes: UserChange,
   precondition: Precondition,
-  mustBeConfirmed = false,
+  mustBeConfirmed: boolean,
 ): Promise<User> {
   return caller.change({
     loadEarly: () => findUser(table, changes.id),

@@ -84,7 +84,7 @@ const update = (
   inSession(by, session, does, 'update-user', async (table, caller) => {
     const { id, login, email, activated, authorities } = user;
     const fields = { id, login, email, activated, authorities, ...change };
-    return administratorView(await updateUser(table, caller, fields as never, undefined));
+    return administratorView(await updateUser(table, caller, fields as never, undefined, false));
   });
 
 /** The requests of administrators about a user. */
@@ -287,11 +287,12 @@ export const ownAccount = {
       number,
       'changes the own name',
       'update-account',
-      async (_, caller) => (await updateAccount(caller, { firstName: 'New' } as never)) ?? null,
+      async (_, caller) =>
+        (await updateAccount(caller, { firstName: 'New' } as never, false)) ?? null,
     ),
   move: (user: User, to: string, number = 1): Request =>
     inSession(user, number, `takes the address of ${to}`, 'update-account', async (_, caller) => {
-      await updateAccount(caller, { email: `${to}@example.com` } as never);
+      await updateAccount(caller, { email: `${to}@example.com` } as never, false);
     }),
   requestEmail: (user: User, number = 1): Request =>
     inSession(user, number, 'requests another address', 'update-account', async (_, caller) => {

@@ -116,7 +116,7 @@ it('an update keeps a reserved login', async () => {
   const table = tableWith(admin, before);
   const { id, login, email } = before;
 
-  const after = await updateUser(table, byAdmin(table), { id, login, email }, undefined);
+  const after = await updateUser(table, byAdmin(table), { id, login, email }, undefined, false);
 
   expect(after.login).toBe('System');
 });
