@@ -56,8 +56,7 @@ export async function updateAccount(
  * into it. Only these characters let a mail program take the beginning of an address for a URL.
  */
 function requireNoLink(email: string): void {
-  const [localPart = ''] = email.normalize('NFKC').split('@');
-  if (!/[/?#%!]/.test(localPart)) return;
+  if (!/[/?#%!].*@/.test(email.normalize('NFKC'))) return;
   const reason = 'a new address without / ? # % ! before the @';
   throw new Failure('invalid', { fieldErrors: [{ field: 'email', message: 'Email', reason }] });
 }
