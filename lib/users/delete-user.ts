@@ -19,12 +19,11 @@ export async function deleteUser(
   await caller.change({
     async load() {
       const targetUser = await findUserByLogin(table, login);
-      const sessions =
-        targetUser && (await findLiveSessions(table, targetUser, OUTLIVING_SESSIONS_MAX));
+      if (!targetUser) throw new Failure('not-found');
+      const sessions = await findLiveSessions(table, targetUser, OUTLIVING_SESSIONS_MAX);
       return { targetUser, sessions };
     },
-    decide: ({ loaded: { targetUser, sessions = [] } }) => {
-      if (!targetUser) throw new Failure('not-found');
+    decide: ({ loaded: { targetUser, sessions } }) => {
       requireVersion(targetUser, precondition);
       return {
         writes: deletion(targetUser, sessions),
