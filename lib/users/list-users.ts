@@ -49,13 +49,13 @@ interface ListedUser extends Omit<User, 'secondFactor'> {
 }
 
 function listedUser(user: User, now: number): ListedUser {
-  const { login, email, firstName = '', lastName = '' } = user;
+  const { login, email, firstName, lastName } = user;
   return {
     ...user,
     secondFactor: user.secondFactor !== undefined,
     state: standingOf(user, now).state,
     tokensExpire: tokensExpire(user, now) ?? undefined,
-    text: [login, email, `${firstName} ${lastName}`],
+    text: [login, email, [firstName, lastName].join(' ')],
   };
 }
 
