@@ -163,8 +163,8 @@ async function verify(
 ): Promise<Verified | Rejected> {
   const factor = user?.secondFactor;
   // Also for users without a factor, so that the time tells nothing.
-  const separated = separateCode(typed, separate);
-  const { password, code } = factor ? separated : { password: typed, code: '' };
+  const { password: withoutCode, code } = separateCode(typed, separate);
+  const password = factor ? withoutCode : typed;
   const matches = await passwords.matches(password, user?.passwordHash);
   if (!user?.passwordHash || !matches || !user.activated) return { failure: 'bad-credentials' };
   const isAdmitted =
