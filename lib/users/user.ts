@@ -195,7 +195,7 @@ export const ADMINISTRATOR_FIELDS = {
   tokensExpire: { filter: 'date' },
 } as const satisfies Record<string, FieldUse>;
 
-/** The representation of a user for administrators. */
+/** The representation of a user for administrators; JSON leaves out what is undefined. */
 export const administratorView = (
   user: Omit<User, 'secondFactor'> & { readonly secondFactor?: SecondFactor | boolean | undefined },
 ) => ({
@@ -204,6 +204,6 @@ export const administratorView = (
   secondFactor: Boolean(user.secondFactor),
   ...standingOf(user, Date.now()),
   tokensExpire: tokensExpire(user, Date.now()),
-  ...(user.managedBy !== undefined && { managedBy: user.managedBy }),
-  ...(user.identities && { identities: user.identities }),
+  managedBy: user.managedBy,
+  identities: user.identities,
 });
