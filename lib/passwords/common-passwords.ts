@@ -75,8 +75,8 @@ export function readCommonPasswords(): ReadonlySet<string> {
   const { passwords } = JSON.parse(readFileSync(file, 'utf8')) as { passwords: string };
   const words = new Set<string>();
   let word = '';
-  for (const [, shared = '', rest = ''] of passwords.matchAll(/([A-Z])([^A-Z]*)/g)) {
-    word = word.slice(0, shared.charCodeAt(0) - 'A'.charCodeAt(0)) + rest;
+  for (const entry of passwords.split(/(?=[A-Z])/)) {
+    word = word.slice(0, entry.charCodeAt(0) - 'A'.charCodeAt(0)) + entry.slice(1);
     words.add(word);
   }
   return words;
