@@ -37,8 +37,8 @@ export interface Table {
   get(key: Key): Promise<Item | undefined>;
   /**
    * Up to 100 items in one call, in the order of their keys; undefined for those that do not exist.
-   * Reports the read units of each call to `onConsumed`. Fails with unavailable if some are
-   * throttled twice in a request.
+   * Makes no call without keys. Reports the read units of each call to `onConsumed`. Fails with
+   * unavailable if some are throttled twice in a request.
    */
   getAll(keys: readonly Key[], onConsumed?: OnConsumed): Promise<(Item | undefined)[]>;
   /**

@@ -62,9 +62,7 @@ const NOTIFIED_MAX = 80;
 export async function findNotified(table: Table): Promise<readonly User[]> {
   const roster = await table.get(rosterKey);
   const ids = [...rosterIdsOf(roster)].sort((a, b) => a - b);
-  const keys = ids.slice(0, NOTIFIED_MAX).map((id) => entityKey('USER', id));
-  // DynamoDB rejects a batch without keys.
-  const items = keys.length > 0 ? await table.getAll(keys) : [];
+  const items = await table.getAll(ids.slice(0, NOTIFIED_MAX).map((id) => entityKey('USER', id)));
   return items.flatMap((item) => (item ? [userOf(item)] : []));
 }
 

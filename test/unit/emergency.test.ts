@@ -8,22 +8,26 @@ import { storedUser } from '../support/doubles/stored-items.ts';
 it('tells as many administrators as one transaction holds, by the lowest ids', async () => {
   const secondFactor = { nonce: 'n', key: 'k', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 7 };
   const ids = Array.from({ length: 120 }, (_, n) => 120 - n);
+  // As when the administrator is deleted between the reads of the roster and of the users.
+  const deletedId = 7;
   const table = memoryTable([
     { ...rosterKey, ids: new Set(ids) },
     { ...loginGuardKey('user-1'), id: 1 },
-    ...ids.map((id) => ({
-      ...entityKey('USER', id),
-      ...storedUser(id, `user-${id}`, { authorities: ['ROLE_ADMIN'], secondFactor }),
-    })),
+    ...ids
+      .filter((id) => id !== deletedId)
+      .map((id) => ({
+        ...entityKey('USER', id),
+        ...storedUser(id, `user-${id}`, { authorities: ['ROLE_ADMIN'], secondFactor }),
+      })),
   ]);
 
   const emergency = { minutes: 5, reason: 'outage', by: 'operator' };
   const armed = await armEmergencyAccount(table, 'user-1', emergency);
 
-  expect(armed).toMatchObject({ outcome: 'armed', notified: 80 });
+  expect(armed).toMatchObject({ outcome: 'armed', notified: 79 });
   const [writes = []] = table.transactions;
   const mailed = writes.flatMap(({ key }) => (key.pk.startsWith('MAIL#') ? [key.pk] : []));
-  expect(mailed.sort()[79]).toBe('MAIL#0000000000000080');
+  expect(mailed.sort()[78]).toBe('MAIL#0000000000000080');
   // A log-in needs some of the 100 actions itself.
   expect(writes.length).toBeLessThan(90);
 });
