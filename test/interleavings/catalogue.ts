@@ -153,6 +153,7 @@ function* specialCases(): Generator<Scenario> {
     if (request.caller) yield scenarioOf([ada, fay], replaceAccount(ada), request);
   // The second factor is another one at the commit.
   for (const other of ownRequests(fay, 1)) yield scenarioOf([ada, fay], replaceFactor(fay), other);
+  yield withIdentities([ada, pia], own.confirmFactor(pia), linking.linkOwn(pia, 'new'));
   yield* recoveries();
   // One recovery code is used twice.
   const withRecoveryCode: Request = own.logIn(fay, firstRecoveryCode());
