@@ -162,7 +162,7 @@ describe('turning on the second factor', () => {
     const formerCode = await codeAt('again');
     await post(FACTOR, again, { currentPassword: 'again' });
 
-    const whileOn = await post(FACTOR, token, { currentPassword: 'eager' });
+    const whileOn = await post(FACTOR, token, { currentPassword: 'wrong' });
     const former = await post(`${FACTOR}/confirm`, again, { code: formerCode });
 
     expect(statusAndMessage(whileOn)).toEqual([400, 'error.secondfactoron']);
@@ -327,13 +327,18 @@ describe('a second factor', () => {
     const wrongCode = await disable('leaver', 'AAAA-AAAA');
     const pasted = `\u200e${await unusedCode('leaver')}\u2069`;
     const { status, text } = await disable('leaver', pasted);
-    const again = await disable('leaver', '000000');
+    const again = await disable('leavex', '000000');
 
     expect(wrongPassword.body.title).toBe('Incorrect password');
     expect(wrongCode.body.message).toBe('error.wrongcode');
     expect([status, text]).toEqual([200, '']);
     expect(statusAndMessage(again)).toEqual([400, 'error.secondfactoroff']);
     expect((await tryLogIn('leaver', 'leaver')).status).toBe(200);
+    const { id, factorChanges } = await stored('leaver');
+    expect(factorChanges).toBe(2);
+    const actions = 'login.codeRejected,secondFactor.disabled';
+    const entries = await entriesOf(`target.equals=user/${id}&action.in=${actions}&sort=time,asc`);
+    expect(entries.map(({ action }) => action).join()).toBe(actions);
   });
 
   it('gets new recovery codes, of which only they are accepted', async () => {
@@ -353,6 +358,9 @@ describe('a second factor', () => {
     expect([...statuses, (await tryLogIn('printer', 'printer', code)).status]).toEqual([
       ...[200, 400, 401],
     ]);
+    const { id } = await stored('printer');
+    const query = `target.equals=user/${id}&action.equals=recoveryCodes.replaced`;
+    expect(await entriesOf(query)).toHaveLength(2);
     const mails = await gatehouse.mailsTo('printer@example.com');
     expect(mails.filter(({ subject }) => /second factor/.test(subject))).toHaveLength(3);
   });
