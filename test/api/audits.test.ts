@@ -68,11 +68,11 @@ describe('the audit trail', () => {
       'account.updated user/* renamed  langKey',
       'user.deleted user/* renamed  login email activated langKey authorities',
     ]);
-    const actors = body.map(({ actor, actorId }: Listed) => [actor, actorId]);
+    const actors = body.map(({ actor, actorId, source }: Listed) => [actor, actorId, source]);
     const [byAdmin, before, after] = [
-      ['admin', 1],
-      ['traced', id],
-      ['renamed', id],
+      ['admin', 1, '127.0.0.1'],
+      ['traced', id, '127.0.0.1'],
+      ['renamed', id, '127.0.0.1'],
     ];
     expect(actors).toEqual([byAdmin, before, byAdmin, after, after, after]);
     expect(Date.now() - Date.parse(body[5].time)).toBeLessThan(300_000);
