@@ -85,6 +85,8 @@ describe('an owner whose login others use up', () => {
     expect(guesses).toEqual(Array(8).fill(429));
     expect([plain.status, owner.status]).toEqual([429, 200]);
     expect(calls.filter((call) => call === 'UpdateItem')).toHaveLength(1);
+    // The network is known by then.
+    expect((await resetByMail('faye', 'second')).status).toBe(200);
   });
 
   it('has five wrong passwords a day with a right recovery code during a wait', async () => {

@@ -98,6 +98,9 @@ describe('a forgotten password', () => {
     const moved = await gatehouse.call(method, path, { token, body });
 
     expect([moved.status, (await finish(key, 'my own')).status]).toEqual([200, expected]);
+    // A key to the former address proves nothing about the new one.
+    const isOwn = by !== 'admin' || undefined;
+    expect((await findUser(gatehouse.table, user.id))?.emailUnproven).toBe(isOwn);
   });
 
   it('cannot be reset with a key of any length that was never issued', async () => {
