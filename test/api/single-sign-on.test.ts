@@ -332,16 +332,18 @@ describe('users link their own account', () => {
     const { assertion, code_verifier: codeVerifier } = form;
     await gatehouse.call('POST', '/api/oauth2/token', { body: form });
     await post(`/api/users/${former.login}/identities/delete`, { issuer });
+    const foreign = logInForm(provider, { sub: 'x', iss: `${issuer}/` }).assertion;
 
     const received = [
       await linkOwn(token, 'x', { currentPassword: 'wrong' }),
       await linkOwn(token, 'x', { codeVerifier: 'x'.repeat(43) }),
       await linkOwn(token, 'x', { assertion: 'x.y.z' }),
       await linkOwn(token, 'x', { assertion, codeVerifier }),
+      await linkOwn(token, 'x', { assertion: foreign, currentPassword: 'wrong' }),
     ];
 
     const wrongPassword = [400, 'error.http.400'];
-    expect(received.map(messageOf)).toEqual([wrongPassword, REFUSED, REFUSED, REFUSED]);
+    expect(received.map(messageOf)).toEqual([wrongPassword, ...Array(4).fill(REFUSED)]);
     expect(await userOf(user.login)).not.toHaveProperty('identities');
   });
 
