@@ -195,6 +195,10 @@ describe('an API token', () => {
     expect(found.body).toMatchObject([{ login: 'expiring', tokensExpire: first.expires }]);
     expect((await users.list(filter, token)).status).toBe(403);
     expect((await users.get('expiring', token)).body).not.toHaveProperty('tokensExpire');
+    const renamed = await users.update({ ...found.body[0], firstName: 'Ex' });
+    const deactivated = await users.update({ ...found.body[0], activated: false });
+    const shown = [renamed, deactivated].map(({ body }) => body.tokensExpire);
+    expect(shown).toEqual([first.expires, null]);
   });
 });
 
