@@ -72,6 +72,19 @@ it.each([
   expect(recordsIn(table)).toEqual(expected);
 });
 
+it('removes the factor alone, and ends all sessions', async () => {
+  const table = tableOf(ADMIN);
+
+  await recoverAdministrator(table, 'admin', FACTOR_ONLY);
+
+  expect(table.find(key)).toEqual({
+    ...key,
+    ...withoutFactor,
+    factorChanges: 2,
+    sessionEndings: 3,
+  });
+});
+
 it.each<[string, Partial<User>, Partial<User>]>([
   [
     'a log-in',
