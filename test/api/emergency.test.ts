@@ -220,6 +220,8 @@ describe('the emergency', () => {
     const alarms = logged.map((line) => JSON.parse(line));
     expect(alarms.map(({ emergency }) => emergency).sort()).toEqual(['armed', 'used']);
     for (const { _aws } of alarms)
-      expect(_aws.CloudWatchMetrics[0].Metrics).toEqual([{ Name: 'emergencies', Unit: 'Count' }]);
+      expect(_aws.CloudWatchMetrics).toMatchObject([
+        { Dimensions: [[]], Metrics: [{ Name: 'emergencies', Unit: 'Count' }] },
+      ]);
   });
 });
