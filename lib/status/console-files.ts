@@ -112,8 +112,8 @@ const isFileName = (name: string): boolean => /^(assets\/.*|[^/]*\.[^/]*)$/s.tes
  * The coding that Accept-Encoding prefers (RFC 9110, 12.5.3), the smaller one if it prefers none;
  * undefined for a content without a coding, which is also the answer if nothing is accepted.
  */
-export function preferredCoding(acceptEncoding = ''): Coding | undefined {
-  const weights = new Map(acceptEncoding.toLowerCase().split(',').map(codingAndWeight));
+export function preferredCoding(acceptEncoding: string | undefined): Coding | undefined {
+  const weights = new Map(acceptEncoding?.toLowerCase().split(',').map(codingAndWeight));
   const weightOf = (coding: string): number => weights.get(coding) ?? weights.get('*') ?? 0;
   const [preferred = CODINGS[0]] = CODINGS.toSorted((a, b) => weightOf(b) - weightOf(a));
   const weight = weightOf(preferred);
@@ -121,7 +121,8 @@ export function preferredCoding(acceptEncoding = ''): Coding | undefined {
 }
 
 function codingAndWeight(element: string): [string, number] {
-  const [coding = '', ...parameters] = element.split(';').map((part) => part.trim());
+  const parts = element.split(';').map((part) => part.trim());
+  const [coding, ...parameters] = parts as [string, ...string[]];
   const weight = parameters.find((parameter) => parameter.startsWith('q='));
   return [coding, weight === undefined ? 1 : Number(weight.slice(2)) || 0];
 }

@@ -84,6 +84,7 @@ it.each([
   ['br', 'identity;q=0.5, *;q=0.5'],
   ['br', 'gzip;q=0.5, br;q=0.5'],
   ['br', 'br ; q=0.001'],
+  ['br', 'br;level=1;q=0.5'],
   ['gzip', 'gzip'],
   ['gzip', 'gzip;q=1.0, br;q=0.9'],
   ['gzip', 'br;q=0, *'],
