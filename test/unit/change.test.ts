@@ -142,8 +142,10 @@ describe('a change', () => {
       afterAttempts(2, cancelledBy('TransactionConflict')),
     ],
     ['whose responses are lost', lost()],
+    ['that is throttled twice', cancelledBy('ThrottlingError')],
   ])('gives up on a change %s with the last error as its cause', async (_, error) => {
     const { table } = tableThatResponds(error);
+    setDeadline(10_000);
     const decide = () => ({ writes: [write('retry')], result: undefined });
 
     const changed = expect(

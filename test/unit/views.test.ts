@@ -71,9 +71,13 @@ it('picking keeps a present field that is undefined, and adds no absent one', ()
 });
 
 it('the service is unavailable when its table does not exist', async () => {
-  const get = () => Promise.reject(awsError('ResourceNotFoundException'));
+  const cause = awsError('ResourceNotFoundException');
+  const get = () => Promise.reject(cause);
 
-  await expect(health({ ...memoryTable(), get })).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(health({ ...memoryTable(), get })).rejects.toMatchObject({
+    code: 'unavailable',
+    cause,
+  });
 });
 
 describe('the state of a user', () => {
