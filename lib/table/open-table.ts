@@ -1,4 +1,4 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { type ConsumedCapacity, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
   DynamoDBDocumentClient,
@@ -77,7 +77,7 @@ function readsOf(
           }),
           abortBeforeDeadline(),
         );
-        onConsumed?.(ConsumedCapacity?.[0]?.CapacityUnits ?? 0);
+        onConsumed?.(unitsOf(ConsumedCapacity));
         for (const item of (Responses?.[name] ?? []) as Item[]) items.set(nameOf(item), item);
         remainingKeys = (UnprocessedKeys?.[name]?.Keys ?? []) as unknown as Key[];
         if (remainingKeys.length === 0) break;
@@ -150,9 +150,7 @@ function writesOf(
     },
 
     async update(write) {
-      const { Update } = action(name, { ...write, act: 'Update' }) as {
-        Update: UpdateCommandInput;
-      };
+      const { Update } = action(name, write) as { Update: UpdateCommandInput };
       try {
         const command = new UpdateCommand({ ...Update, ReturnValues: 'ALL_NEW' });
         return (await documents.send(command, abortBeforeDeadline())).Attributes as Item;
@@ -174,6 +172,10 @@ function writesOf(
     },
   };
 }
+
+/** The read units that a call for one table has consumed. */
+export const unitsOf = (consumed: readonly ConsumedCapacity[] | undefined): number =>
+  consumed?.[0]?.CapacityUnits ?? 0;
 
 const nameOf = ({ pk, sk }: Key): string => `${pk}\0${sk}`;
 

@@ -15,7 +15,7 @@ import { isThrottled } from '../runtime/outage.ts';
 import { sleepJittered } from '../runtime/waiting.ts';
 import { withGuard } from './format.ts';
 import type { Key } from './keys.ts';
-import { openTableWith, sharedClient, sharedGuard } from './open-table.ts';
+import { openTableWith, sharedClient, sharedGuard, unitsOf } from './open-table.ts';
 import type { Item, OnConsumed, Table } from './table.ts';
 
 /*
@@ -81,7 +81,7 @@ export async function transactGet(
         }),
         abortBeforeDeadline(),
       );
-      onConsumed?.(ConsumedCapacity?.[0]?.CapacityUnits ?? 0);
+      onConsumed?.(unitsOf(ConsumedCapacity));
       return reads.map((_, index) => Responses?.[index]?.Item as Item | undefined);
     } catch (error) {
       if (tries === TRIES_MAX || !isCancelled(error)) throw error;

@@ -51,8 +51,12 @@ describe('snapshot', () => {
       return undefined as unknown as NodeJS.Timeout;
     });
     const { snapshot, requests } = tableReceiving(...Array(11).fill(cancelled));
+    setDeadline(10_000);
 
-    await expect(snapshot([key('1')], ignore)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(snapshot([key('1')], ignore)).rejects.toMatchObject({
+      code: 'unavailable',
+      cause: { name: cancelled.error },
+    });
     expect(requests).toHaveLength(10);
   });
 

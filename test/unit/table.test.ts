@@ -155,6 +155,26 @@ describe('query', () => {
     ]);
   });
 
+  it('sends its bounds and direction, and what is left of its limit', async () => {
+    const { table, inputs } = tableReceiving(
+      page(items(2), { next: '1' }),
+      page(items(1, 2), { next: '2' }),
+    );
+
+    await table.query('a', { from: 'b', to: 'c', backwards: true, limit: 3 });
+
+    const bounded = {
+      ...request,
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: { ':pk': { S: 'a' }, ':from': { S: 'b' }, ':to': { S: 'c' } },
+      ScanIndexForward: false,
+    };
+    expect(inputs()).toEqual([
+      { ...bounded, Limit: 3 },
+      { ...bounded, Limit: 1, ExclusiveStartKey: wire('1') },
+    ]);
+  });
+
   it('reports the read units of each call, including those before a failure', async () => {
     const consumed: number[] = [];
     const report = (units: number) => consumed.push(units);
@@ -235,7 +255,7 @@ describe('query', () => {
 
 describe('update', () => {
   const write: Write = {
-    act: 'Put',
+    act: 'Update',
     key: key('b'),
     update: 'ADD #n :one',
     condition: '#n < :one',
@@ -258,6 +278,7 @@ describe('update', () => {
       await expect(table.update(write)).rejects.toMatchObject({
         name: 'Failure',
         code: 'unavailable',
+        cause: { name: response.error },
       });
     },
   );
