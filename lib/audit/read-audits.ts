@@ -132,8 +132,7 @@ function entriesInOrder(
 ): AsyncGenerator<Item> {
   const end = new Date(now).toISOString();
   const backwards = sort[0]?.descending ?? true;
-  const rest = (period: Bounds) =>
-    after === undefined ? period : boundsAfter(after, period, backwards);
+  const rest = (period: Bounds) => boundsAfter(after, period, backwards);
   const period = rest(periodOf(filters, new Date(oldest).toISOString(), end));
   const months = monthsOf(period).map(auditPartition);
   // An import writes a permanent entry for each record, so they are also read in chunks.

@@ -190,9 +190,8 @@ async function filteredPage<E extends Entity>(
 ): Promise<Page<E>> {
   const part = partOf?.(query.filters);
   if (part && !part.range) return { total: 0, entities: [], more: false, cursor: undefined };
-  const range = part?.range ?? ALL_IDS;
   const after = query.after === undefined ? undefined : idText(query.after);
-  const bounds = after === undefined ? range : boundsAfter(after, range, backwards);
+  const bounds = boundsAfter(after, part?.range ?? ALL_IDS, backwards);
   return pageInSteps(
     {
       ...collection,
@@ -241,7 +240,6 @@ async function itemsByIds<E>(
   { table, kind, budget, unitsPerEntity }: OpenCollection<E>,
   ids: readonly number[],
 ): Promise<Item[]> {
-  if (ids.length === 0) return [];
   const charged = await budget.spend(ids.length * unitsPerEntity);
   let consumed = 0;
   const items = await table.getAll(

@@ -165,8 +165,16 @@ export async function* itemsOf(
   }
 }
 
-/** The part of a range that is left after the item with this sort key, which is included. */
-export function boundsAfter(after: string, { from, to }: Bounds, backwards: boolean): Bounds {
+/**
+ * The part of a range that is left after the item with this sort key, which is included; without
+ * one, the range.
+ */
+export function boundsAfter(
+  after: string | undefined,
+  { from, to }: Bounds,
+  backwards: boolean,
+): Bounds {
+  if (after === undefined) return { from, to };
   return backwards
     ? { from, to: [after, to].sort()[0] as string }
     : { from: [after, from].sort()[1] as string, to };

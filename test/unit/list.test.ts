@@ -262,7 +262,18 @@ describe('the cost of a list', () => {
     expect(table.calls).toEqual(['getAll 0', 'spend', 'getAll 3']);
   });
 
-  it('is settled by what a user has cost that a filter finds by key', async () => {
+  it.each([
+    [100, ['getAll 0', 'spend', 'getAll 100']],
+    [101, ['getAll 1', 'spend', 'query USER']],
+  ])('is by key for up to the 100 ids that one call reads: %i', async (count, calls) => {
+    const { table, page } = listOf(usersOf(3));
+
+    await page({ filters: [filter('id', 'in', ...ascending(count))] });
+
+    expect(table.calls).toEqual(calls);
+  });
+
+  it('is settled by what users have cost that a filter finds by key', async () => {
     const { table, spent, settled, page } = listOf(usersOf(3));
     const { getAll } = table;
     table.getAll = (keys, onConsumed) => {
@@ -271,8 +282,9 @@ describe('the cost of a list', () => {
     };
 
     await page({ filters: [filter('id', 'equals', 2)] });
+    await page({ filters: [filter('id', 'in', ...ascending(50))] });
 
-    expect([spent, settled, table.queries]).toEqual([[0.11], [20], []]);
+    expect([spent, settled, table.queries]).toEqual([[0.11, 5.5], [20, 14.5], []]);
   });
 });
 
@@ -282,12 +294,17 @@ it('only the parameters of one integration are read, also after a cursor', async
   const filters = [filter('integrationId', 'equals', 2)];
 
   const all = await page({ filters });
-  const rest = await page({ filters, after: 2_000_001 });
+  const rest = await page({ filters, after: 2_000_001, size: 1 });
   const none = await page({ filters, after: 4_000_000 });
-  for (const id of [0, -1, 9_007_199_254])
-    expect((await page({ filters: [filter('integrationId', 'equals', id)] })).entities).toEqual([]);
+  for (const id of [0, -1, 9_007_199_254]) {
+    const impossible = { filters: [filter('integrationId', 'equals', id)] };
+    expect([await page(impossible), await page({ ...impossible, after: 5 })]).toEqual(
+      Array(2).fill({ total: 0, entities: [], more: false, cursor: undefined }),
+    );
+  }
 
   expect([all, rest, none].map(idsIn)).toEqual([[2_000_001, 2_000_002], [2_000_002], []]);
+  expect([rest, none]).toMatchObject(Array(2).fill({ more: false, cursor: undefined }));
   expect(rangesOf(table).map(({ from, to }) => [from, to])).toEqual([
     ['0000000002000000', '0000000002999999'],
     ['0000000002000001', '0000000002999999'],
@@ -302,6 +319,17 @@ describe('a list of more than 10,000 entities', () => {
     await page({ filters: [NAMED] });
 
     expect(rangesOf(table)).toEqual(Array(2).fill({ tooLong: 'list-too-long' }));
+  });
+
+  it('is rejected in any order but by id, and is not counted with a filter', async () => {
+    const { table, page, count } = listOf([], { USER: 10_001 });
+    const tooLong = { code: 'list-too-long' };
+    const byName = [{ field: 'name', descending: false }];
+
+    await expect(page({ sort: byName, filters: [NAMED] })).rejects.toMatchObject(tooLong);
+    await expect(count({ filters: [NAMED] })).rejects.toMatchObject(tooLong);
+    expect(await count({})).toBe(10_001);
+    expect(table.queries).toEqual([]);
   });
 
   it('has pages up to 10,000 entities from either end, which can be too large', async () => {
@@ -339,15 +367,29 @@ describe('a filter in a list of more than 10,000 entities, in the order of ids',
     );
   });
 
-  it('ends early, with a cursor, when the budget is spent', async () => {
+  /** A list whose charges fail after this many. */
+  function failingAfter(charges: number, code: string) {
     const list = listOf(named([5]));
     const { spend } = list.budget;
     list.budget.spend = async (units) => {
-      if (list.spent.length === 3) throw Object.assign(new Error(), { code: 'read-budget-spent' });
+      if (list.spent.length === charges) throw Object.assign(new Error(), { code });
       return spend(units);
     };
+    return list;
+  }
 
-    const found = await list.page(filtered);
+  it.each([
+    ['spent before anything is read', 0, 'read-budget-spent', {}],
+    ['out of reach', 3, 'unavailable', {}],
+    ['spent before a page by number', 0, 'read-budget-spent', { page: 1 }],
+  ])('fails when the budget is %s', async (_, charges, code, query) => {
+    const { page } = failingAfter(charges, code);
+
+    await expect(page({ ...filtered, ...query })).rejects.toMatchObject({ code });
+  });
+
+  it('ends early, with a cursor, when the budget is spent', async () => {
+    const found = await failingAfter(3, 'read-budget-spent').page(filtered);
 
     expect(found).toMatchObject({ entities: [{ id: 5 }], more: true });
     expect(Buffer.from(found.cursor ?? '', 'base64url').toString()).toMatch(/^after 0*2998$/);
