@@ -65,8 +65,8 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
 
   /** Charges the next window with what exceeds this one: a caller could repeat it there otherwise. */
   async function charge(units: number): Promise<void> {
-    const charged = await table.update(counter.add(units));
-    const excess = Number(charged?.n) - UNITS_MAX;
+    const { n } = (await table.update(counter.add(units))) as Item;
+    const excess = Number(n) - UNITS_MAX;
     if (excess > 0) await table.update(counter.next().add(Math.min(units, excess)));
   }
 

@@ -41,6 +41,20 @@ describe('readBudget', () => {
     await expect(budget.spend(100)).rejects.toMatchObject(spent);
     freezeClock(NOW + 9000);
     await expect(budget.spend(100)).rejects.toMatchObject({ ...spent, retryAfter: 1 });
+    expect(table.updates[0]).toMatchObject({
+      key: KEY,
+      names: { '#n': 'n', '#expires': 'expires' },
+      // A minute after the window.
+      values: { ':amount': 100, ':rest': 3996, ':expires': NOW / 1000 + 63 },
+    });
+  });
+
+  it('charges nothing for up to 4 units', async () => {
+    const table = recordingTable();
+    const budget = readBudget(table, CALLER);
+
+    expect([await budget.spend(4), await budget.settle(4)]).toEqual([0, undefined]);
+    expect(table.updates).toEqual([]);
   });
 
   it('does not fail when a read cannot be charged afterwards, and logs the error', async () => {
