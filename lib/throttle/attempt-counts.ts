@@ -103,8 +103,10 @@ export function openRecording(
     async record() {
       const recording = loadDecideCommit(table, load, decide);
       // With a recovery code, the request was counted before the code was checked.
-      const counting = hasRecoveryCode ? [] : [countAgainstSource(table, sources, 'request')];
-      const [result] = await settleAll([recording, ...counting]);
+      const counting = hasRecoveryCode
+        ? Promise.resolve()
+        : countAgainstSource(table, sources, 'request');
+      const [result] = await settleAll([recording, counting]);
       return result;
     },
     async takeBack() {

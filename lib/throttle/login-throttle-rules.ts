@@ -87,7 +87,7 @@ export function countFor(
   const waitSeconds = hasRecoveryCode ? waitAfterRecoveries(before.n) : waitAfter(before.n);
   const hour = `${Math.floor(now / 3_600_000)} `;
   // A log-in with a recovery code clears the count of its network, whose marks must stay.
-  const marks = new Set([...(counts[cleared]?.audited ?? []), ...(stored?.audited ?? [])]);
+  const marks = new Set([counts[cleared], stored].flatMap((count) => count?.audited ?? []));
   return {
     key: keys[name],
     stored,

@@ -4,6 +4,8 @@ import {
   clearFailures,
   countFor,
   type LoginCounts,
+  mayAdmit,
+  ownerAdmitted,
   recordAttempt,
   takeBackAttempt,
 } from '../../lib/throttle/login-throttle-rules.ts';
@@ -84,6 +86,12 @@ it.each<[string, LoginCounts, number, object]>([
     { condition: 'attribute_not_exists(pk)' },
   ],
   [
+    'a day after the last of several attempts elsewhere',
+    { elsewhere: failures(3, NOW - 5000, SECOND + 10) },
+    SECOND + DAY,
+    unchanged(3, NOW - 5000),
+  ],
+  [
     'as before in a known network',
     { network: failures(3, NOW - 5000, SECOND + 10) },
     SECOND + 10,
@@ -133,6 +141,26 @@ it.each<[string, LoginCounts, keyof typeof keys | undefined, string[]]>([
   expect(clearFailures(keys, NOW, count)).toEqual([
     put('network', 30),
     ...(also ? [put(also, 1)] : []),
+  ]);
+});
+
+it.each<[string, LoginCounts['network'], object]>([
+  ['unknown', undefined, { expires: SECOND + DAY, byMail }],
+  ['known by a log-in', failures(9, NOW, SECOND + 10), { expires: SECOND + 10 }],
+  ['no longer known', failures(9, NOW, SECOND), { expires: SECOND + DAY, byMail }],
+  ['known by a mailed key', { ...failures(9), byMail }, { expires: SECOND + DAY, byMail }],
+])('a reset gives ten free attempts to a network that is %s', (_, network, known) => {
+  const [write] = ownerAdmitted(keys, network, NOW);
+
+  expect(write?.attributes).toEqual({ n: 0, last: NOW, ...known });
+  expect(write).toMatchObject({ key: keys.network, ...(network && unchanged(9, NOW)) });
+});
+
+it('a reset gives them once a day', () => {
+  const mayAdmitAfter = (ms: number) => mayAdmit({ admittedAt: NOW - ms }, NOW);
+
+  expect([mayAdmit({}, NOW), ...[DAY * 1000 - 1, DAY * 1000].map(mayAdmitAfter)]).toEqual([
+    ...[true, false, true],
   ]);
 });
 
