@@ -105,8 +105,8 @@ export function lambdaHandler<C extends Contract>(
         authorization: event.headers.authorization,
       }) as Request<C>;
     const response = await respondTo(readRequest, event.caller, source.address);
-    if (response.callerId !== undefined) event.callerId = response.callerId;
-    if (response.clientId !== undefined) event.clientId = response.clientId;
+    event.callerId = response.callerId;
+    event.clientId = response.clientId;
     return respond(contract, respondConditionally(event, response));
   });
 }

@@ -1,4 +1,5 @@
 import type { Failure, FailureCode } from '../contract/failure.ts';
+import type { ProblemResponse } from './problem.ts';
 import type { Response } from './response.ts';
 
 /** The error codes of RFC 6749, section 5.2, and of others; `invalid_request` for all others. */
@@ -31,7 +32,7 @@ const MALFORMED: Partial<Record<FailureCode, string>> = {
  * The response to a failed request for a token: an error of OAuth (RFC 6749, 5.2) with the parts of
  * the problem that other requests share.
  */
-export function oauthError({ code }: Failure, { body = '', ...response }: Response): Response {
+export function oauthError({ code }: Failure, { body, ...response }: ProblemResponse): Response {
   const { title, detail = title, requestId, fieldErrors, ...rest } = JSON.parse(body);
   const malformed = MALFORMED[code];
   const { status, message } = malformed ? { status: 400, message: 'error.http.400' } : rest;
@@ -44,8 +45,8 @@ export function oauthError({ code }: Failure, { body = '', ...response }: Respon
       error_description: malformed ?? detail,
       status,
       message,
-      ...(requestId && { requestId }),
-      ...(fieldErrors && { fieldErrors }),
+      requestId,
+      fieldErrors,
     }),
   };
 }

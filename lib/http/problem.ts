@@ -386,6 +386,8 @@ const OBJECT_NAME: Record<EntityName, string> = {
   audit: 'audit',
 };
 
+export type ProblemResponse = Response & { readonly body: string };
+
 /**
  * The response to a failed request (RFC 9457). The details withheld here are in the log, under the
  * request id.
@@ -395,7 +397,7 @@ export function problem(
   entityName: EntityName | undefined,
   path: string,
   requestId?: string,
-): Response {
+): ProblemResponse {
   const {
     status,
     message,
@@ -423,21 +425,17 @@ export function problem(
       type: `https://www.jhipster.tech/problem/${type}`,
       title,
       status,
-      ...(failure.scope
-        ? { detail: `The API token lacks the scope ${failure.scope}` }
-        : detail && { detail }),
+      detail: failure.scope ? `The API token lacks the scope ${failure.scope}` : detail,
       path,
       message,
-      ...(requestId && { requestId }),
-      ...((status === 400 || status === 404) && { params: entityName }),
-      ...(failure.plan !== undefined && { plan: failure.plan }),
-      ...(failure.applied !== undefined && { applied: failure.applied }),
-      ...(failure.fieldErrors && {
-        fieldErrors: failure.fieldErrors.map((error) => ({
-          objectName: entityName ? OBJECT_NAME[entityName] : 'request',
-          ...error,
-        })),
-      }),
+      requestId,
+      params: status === 400 || status === 404 ? entityName : undefined,
+      plan: failure.plan,
+      applied: failure.applied,
+      fieldErrors: failure.fieldErrors?.map((error) => ({
+        objectName: entityName ? OBJECT_NAME[entityName] : 'request',
+        ...error,
+      })),
     }),
   };
 }

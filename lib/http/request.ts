@@ -15,8 +15,8 @@ import type { Caller } from '../users/caller.ts';
 export type Event = APIGatewayProxyEventV2 & {
   clientAddress?: string;
   caller?: Caller | ModuleCaller;
-  callerId?: number;
-  clientId?: string;
+  callerId?: number | undefined;
+  clientId?: string | undefined;
 };
 
 /** Whether a request reads, by its method. */

@@ -1,5 +1,6 @@
 import type { Failure, FailureCode } from '../contract/failure.ts';
 import { SCIM_TYPE } from './body.ts';
+import type { ProblemResponse } from './problem.ts';
 import type { Response } from './response.ts';
 
 export const ERROR_SCHEMA = 'urn:ietf:params:scim:api:messages:2.0:Error';
@@ -24,7 +25,7 @@ const DETAILS: Partial<Record<FailureCode, string>> = {
  * The response to a failed request of SCIM (RFC 7644, 3.12). The last administrator is 409, which
  * identity providers show and do not take for a mistake in their request.
  */
-export function scimError(failure: Failure, { body = '', ...response }: Response): Response {
+export function scimError(failure: Failure, { body, ...response }: ProblemResponse): Response {
   const { code, scope, fieldErrors = [] } = failure;
   const problem = JSON.parse(body);
   const status = code === 'last-administrator' ? 409 : response.status;

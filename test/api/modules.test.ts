@@ -364,7 +364,8 @@ describe('the token endpoint', () => {
       [large, /64 KiB/],
     ] as const) {
       expect([status, headers['content-type']]).toEqual([400, 'application/json; charset=utf-8']);
-      expect(body).toMatchObject({ error: 'invalid_request', status: 400 });
+      const common = { error: 'invalid_request', status: 400, message: 'error.http.400' };
+      expect(body).toMatchObject(common);
       expect(body.error_description).toMatch(description);
     }
   });

@@ -150,6 +150,38 @@ it.each<[string, AwsResponse]>([
   },
 );
 
+it.each<[string, string, object | undefined, (requestId: string) => object]>([
+  [
+    'POST',
+    '/api/oauth2/token',
+    { grant_type: 'client_credentials', client_id: '1.x', client_secret: 'x' },
+    (requestId) => ({
+      error: 'server_error',
+      error_description: 'Internal Server Error',
+      status: 500,
+      message: 'error.http.500',
+      requestId,
+    }),
+  ],
+  [
+    'GET',
+    '/scim/v2/Users',
+    undefined,
+    (requestId) => ({
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+      status: '500',
+      detail: `Internal Server Error (request id ${requestId})`,
+    }),
+  ],
+])('the request id of a defect is in the error of %s %s', async (method, path, sent, expected) => {
+  override = { status: 400, body: { __type: 'ValidationException' } };
+
+  const { headers, body } = await gatehouse.call(method, path, { token, body: sent });
+
+  override = undefined;
+  expect(body).toEqual(expected(headers['apigw-requestid'] as string));
+});
+
 it('when the table throttles, the log has the cause of the 503, without the message', async () => {
   const reason = 'TableReadKeyRangeThroughputExceeded';
   override = {

@@ -142,7 +142,10 @@ describe('a search', () => {
     'userName eq "eve" and active eq true',
     'emails.value eq "eve@example.com"',
   ])('by %j is refused as a filter', async (filter) => {
-    expect(await find({ filter })).toMatchObject(errorWith(400, { scimType: 'invalidFilter' }));
+    const detail = 'The only filter is userName eq "…"';
+    expect(await find({ filter })).toMatchObject(
+      errorWith(400, { scimType: 'invalidFilter', detail }),
+    );
   });
 });
 
@@ -224,7 +227,7 @@ describe('a PATCH', () => {
   it.each<[string, unknown]>([
     ['invalidValue', PATCH_OP],
     ['invalidValue', operations()],
-    ['invalidValue', operations({ ...OFF, op: 'set' })],
+    ['invalidValue', operations({ ...OFF, op: 'set' }, { ...OFF, op: 'set' })],
     ['invalidValue', operations({ op: 'replace', path: 'active' })],
     ['invalidValue', operations({ op: 'remove', path: 'active', value: false })],
     ['invalidValue', operations({ op: 'Remove', value: { active: false } })],
@@ -238,7 +241,9 @@ describe('a PATCH', () => {
 
     const response = await patch(user, body);
 
-    expect(response).toMatchObject(errorWith(400, { scimType }));
+    const fields = /^Method argument not valid: \S+ \(\w+\)(, \S+ \(\w+\))*$/;
+    const detail = expect.stringMatching(scimType === 'invalidValue' ? fields : /./);
+    expect(response).toMatchObject(errorWith(400, { scimType, detail }));
     expect(await isActive(user)).toBe(true);
   });
 

@@ -35,7 +35,7 @@ describe('the log line of an outage', () => {
       'a transaction that DynamoDB cancels',
       Object.assign(
         cancelledBy('None', 'TransactionConflict', 'TransactionConflict', 'ThrottlingError'),
-        { $metadata: { httpStatusCode: 400, requestId: 'aws-1', attempts: 1 } },
+        { code: 20, $metadata: { httpStatusCode: 400, requestId: 'aws-1', attempts: 1 } },
       ),
       {
         outage: 'TransactionCanceledException',
@@ -125,7 +125,7 @@ describe('the log line of an error', () => {
 
   it('has only the stack lines that are stack frames', async () => {
     const error = errorWith(
-      {},
+      { code: 20 },
       'new Thing (index.mjs:1:2)',
       'secret (native)',
       'secret:1',
@@ -135,7 +135,7 @@ describe('the log line of an error', () => {
 
     const [line] = await logged(() => logError('defect', error));
 
-    expect(line?.at).toBe('at new Thing (index.mjs:1:2)');
+    expect(line).toEqual({ defect: 'RangeError', at: 'at new Thing (index.mjs:1:2)' });
   });
 
   it.each([['text'], [undefined], [null], [{ name: 'secret', stack: 'secret' }]])(
