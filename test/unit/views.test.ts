@@ -70,14 +70,13 @@ it('picking keeps a present field that is undefined, and adds no absent one', ()
   expect(Object.keys(pick(change, ['a', 'b']))).toEqual(['a']);
 });
 
-it('the service is unavailable when its table does not exist', async () => {
-  const cause = awsError('ResourceNotFoundException');
-  const get = () => Promise.reject(cause);
+it('is unavailable when its table does not exist, and fails as other reads do', async () => {
+  const missing = awsError('ResourceNotFoundException');
+  const denied = awsError('AccessDeniedException');
+  const failing = (error: Error) => health({ ...memoryTable(), get: () => Promise.reject(error) });
 
-  await expect(health({ ...memoryTable(), get })).rejects.toMatchObject({
-    code: 'unavailable',
-    cause,
-  });
+  await expect(failing(missing)).rejects.toMatchObject({ code: 'unavailable', cause: missing });
+  await expect(failing(denied)).rejects.toBe(denied);
 });
 
 describe('the state of a user', () => {
