@@ -55,8 +55,7 @@ export const isThrottlingCode = (code: string): boolean =>
 
 /** Why DynamoDB has cancelled a transaction, by its positions; undefined for any other error. */
 export function cancellationCodes(error: unknown): string[] | undefined {
-  if (!(error instanceof Error) || error.name !== 'TransactionCanceledException') return undefined;
-  const { CancellationReasons } = error as Error & { CancellationReasons?: { Code?: string }[] };
+  const { CancellationReasons } = Object(error) as { CancellationReasons?: { Code?: string }[] };
   return CancellationReasons?.map((reason) => reason.Code ?? 'None');
 }
 

@@ -48,19 +48,17 @@ export async function loadDecideCommit<L, R>(
 ): Promise<R> {
   const until = giveUpAt();
   const pause = pauses();
-  let timesChanged = 0;
   let timesThrottled = 0;
-  for (;;) {
+  for (let tries = 1; ; tries++) {
     const { writes, result } = decide(await load(), Date.now());
     if (writes.length === 0) return result;
     const { outcome, cause } = await tryToCommit(table, writes, until);
     if (outcome === 'committed') return result;
-    if (outcome === 'changed') timesChanged++;
     // A conflict ends with the other change; throttling lasts while its cause does.
     if (isThrottled(cause)) timesThrottled++;
     if (timesThrottled === throttledTriesMax()) throw new Failure('unavailable', { cause });
     countRetry();
-    if (outcome === 'busy' || timesChanged > 1) await pause();
+    if (outcome === 'busy' || tries > 1) await pause();
     if (Date.now() >= until) throw new Failure('unavailable', { cause });
   }
 }

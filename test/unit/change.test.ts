@@ -107,11 +107,11 @@ describe('a change', () => {
     ['a request', 'Failure: unavailable', 2, () => setDeadline(10_000)],
     ['a command', 'decided on load 4', 4, () => undefined],
   ])('that is throttled again and again, in %s: %s', async (_, outcome, tries, start) => {
-    const throttled = cancelledBy('ThrottlingError');
+    const throttled = cancelledBy('None', 'ThrottlingError');
     const { table, tokens } = tableThatResponds(throttled, throttled, throttled, undefined);
     start();
 
-    expect((await run(table, 'retry')).outcome).toBe(outcome);
+    expect((await run(table, 'retry', 'retry')).outcome).toBe(outcome);
     expect(tokens).toHaveLength(tries);
   });
 
