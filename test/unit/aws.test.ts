@@ -8,6 +8,7 @@ import {
   allowTimeToUndo,
   currentDeadline,
   finishColdStart,
+  recentValues,
   setDeadline,
   startInColdStart,
 } from '../../lib/runtime/execution-environment.ts';
@@ -147,6 +148,11 @@ describe('openConnection', () => {
       ],
     ]);
     expect(request.end).toHaveBeenCalledOnce();
+    // The connection is free once the response has been read.
+    const resume = vi.fn();
+    const [, , respond] = spy.mock.calls[0] as unknown as [URL, object, (response: object) => void];
+    respond({ resume });
+    expect(resume).toHaveBeenCalledOnce();
   });
 
   it('connects to the endpoint of the service, and abandons what times out or fails', () => {
@@ -162,6 +168,29 @@ describe('openConnection', () => {
     expect(String(spy.mock.calls[0]?.[0])).toBe('http://127.0.0.1:2/');
     expect(request.destroy).toHaveBeenCalledOnce();
   });
+});
+
+it('recent values are the latest ones, each until its time is over', () => {
+  freezeClock(1000);
+  const values = recentValues<number>(2, 500);
+  const held = () => ['a', 'b', 'c'].map(values.get);
+
+  values.set('a', 1);
+  values.set('b', 2);
+  vi.setSystemTime(1499);
+  values.set('a', 3);
+  const full = held();
+  values.set('c', 4);
+  const overfull = held();
+  vi.setSystemTime(1998);
+  const atLast = held();
+  vi.setSystemTime(1999);
+
+  expect([full, overfull, atLast, held()]).toEqual([
+    [3, 2, undefined],
+    ...Array(2).fill([3, undefined, 4]),
+    Array(3).fill(undefined),
+  ]);
 });
 
 describe('allowTimeToUndo', () => {
