@@ -128,7 +128,7 @@ export function authorize(
   access: Access,
   {
     scope,
-    deletionEndsSessions = false,
+    deletionEndsSessions,
     secondFactor,
     ended = endedSessions(),
   }: {

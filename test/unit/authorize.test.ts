@@ -3,12 +3,13 @@ import { authorize, openAccessSettings } from '../../lib/authorization/authorize
 import type { Access } from '../../lib/contract/contract.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import type { Write } from '../../lib/table/write.ts';
+import { put, set } from '../../lib/table/write.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
 import { sessionKey } from '../../lib/users/session-item.ts';
 import { cancelledBy } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 
 /* Every kind of refused caller is in test/api/unauthorized.test.ts. */
 
@@ -17,6 +18,21 @@ const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'] };
 const USER = { ...entityKey('USER', 7), ...storedUser(7, 'ada') };
 const SESSION = { ...sessionKey(CALLER), ...storedSession(storedUser(7, 'ada'), CALLER) };
 const OUTLIVING = { ...SESSION, deletedUser: { authorities: ['ROLE_USER'], secondFactor: false } };
+
+const CHANGE = {
+  decide: () => ({
+    writes: [put({ pk: 'A', sk: 'B' }, {})],
+    result: undefined,
+    event: {
+      action: 'integration.deleted',
+      target: 'integration/5',
+      targetName: 'Gate',
+      changes: [],
+    } as const,
+  }),
+};
+/** The start of a window in which changes are counted. */
+const NOW = Date.UTC(2030, 0, 1);
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -38,6 +54,27 @@ describe('the session of a deleted user', () => {
   });
 });
 
+it('a change beyond the budget of its account is rejected until the window ends', async () => {
+  freezeClock(NOW + 3000);
+  const table = memoryTable([USER, SESSION] as never);
+  table.update = async () => undefined;
+
+  const changed = authorize(table, CALLER, INTEGRATORS).change(CHANGE);
+
+  await expect(changed).rejects.toMatchObject({ code: 'change-budget-spent', retryAfter: 7 });
+});
+
+it('a change is not committed once its caller has turned off the required factor', async () => {
+  freezeClock(NOW);
+  const secondFactor = { roles: ['ROLE_USER' as const], from: '2026-01-01' };
+  const table = memoryTable([{ ...USER, secondFactor: {}, factorChanges: 1 }, SESSION] as never);
+  table.concurrent.push([set(entityKey('USER', 7), { secondFactor: undefined, factorChanges: 2 })]);
+
+  const changed = authorize(table, CALLER, INTEGRATORS, { secondFactor }).change(CHANGE);
+
+  await expect(changed).rejects.toMatchObject({ code: 'second-factor-required' });
+});
+
 it('a change that meets a conflict loads again, and prepares and counts once', async () => {
   const table = memoryTable([USER, SESSION] as never);
   const { transact } = table;
@@ -45,20 +82,13 @@ it('a change that meets a conflict loads again, and prepares and counts once', a
     table.transact = transact;
     throw cancelledBy('ConditionalCheckFailed');
   };
-  const write: Write = { act: 'Put', key: { pk: 'A', sk: 'B' }, attributes: {} };
-  const event = {
-    action: 'integration.deleted',
-    target: 'integration/5',
-    targetName: 'Gate',
-    changes: [],
-  } as const;
   const steps: string[] = [];
 
   const result = await authorize(table, CALLER, INTEGRATORS).change({
     loadEarly: async () => steps.push('load early'),
     load: async (early) => `${early}.${steps.push('load')}`,
     prepare: async (loaded) => `${loaded}.${steps.push('prepare')}`,
-    decide: ({ loaded, prepared }) => ({ writes: [write], result: [loaded, prepared], event }),
+    decide: ({ loaded, prepared }) => ({ ...CHANGE.decide(), result: [loaded, prepared] }),
   });
 
   expect(steps).toEqual(['load early', 'load', 'prepare', 'load early', 'load']);
