@@ -94,6 +94,24 @@ it('the MAC is requested again, once by concurrent requests, until KMS returns i
   expect(requests).toHaveLength(3);
 });
 
+it.each([
+  ['RESETS', 1, 0, 100],
+  ['MODULES', 0, 1, 100],
+] as const)('of %s, %i requests and %i failures are counted', async (kind, requests, n, max) => {
+  const { table, throttle } = await opened();
+
+  await (await throttle.begin(kind, HOME)).count();
+
+  expect(table.updates).toMatchObject([
+    {
+      key: { ...source, sk: source.sk.replace('SOURCE', kind) },
+      names: { '#n': 'n', '#requests': 'requests', '#expires': 'expires' },
+      // A minute after the window of 15 minutes.
+      values: { ':requests': requests, ':failures': n, ':max': max, ':expires': NOW / 1000 + 960 },
+    },
+  ]);
+});
+
 describe('an attempt', () => {
   it('is recorded while other items are loaded, and both before it is verified', async () => {
     const guard = { pk: 'LOGIN#ada', sk: 'GUARD' };
@@ -155,8 +173,11 @@ describe('an attempt', () => {
   it('that waited in a queue is judged by its arrival', async () => {
     const { throttle } = await opened([failed(14)]);
     vi.setSystemTime(NOW + 60_000);
+    const arriving = (waitMs: number) =>
+      attempt(throttle, right, { source: { ...HOME, arrivedAt: NOW - 5000 + waitMs } });
 
-    await expect(attempt(throttle)).rejects.toMatchObject({ code: 'too-many-attempts' });
+    await expect(arriving(15_999)).rejects.toMatchObject({ code: 'too-many-attempts' });
+    expect(await arriving(16_000)).toBe('right');
   });
 
   it('that exceeds a limit of its source concurrently is taken back', async () => {
@@ -189,6 +210,31 @@ describe('an attempt', () => {
     table.updateOutcomes.push(true, new Failure('unavailable'));
 
     await expect(attempt(throttle, wrong)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  const entry = (action: string) => ({
+    attributes: { action, target: 'user/7', targetName: 'ada', actor: 'anonymous' },
+  });
+  const standIn = () => ({
+    key: { ...elsewhere, sk: 'REJECTED' },
+    attributes: { expires: NOW / 1000 },
+  });
+  it.each<[number | undefined, (action: string) => object]>([
+    [7, entry],
+    [undefined, standIn],
+  ])('is reported on its first failure and rejection, by equal writes: user %s', async (...row) => {
+    const [userId, reported] = row;
+    const seen = [];
+    for (const failures of [0, 14]) {
+      const { table, throttle } = await opened([failed(failures)]);
+      await attempt(throttle, wrong, { userIdIn: () => userId }).catch(() => undefined);
+      seen.push(table.transactions.at(-1));
+    }
+
+    expect(seen).toMatchObject([
+      [reported('login.failed')],
+      [{ key: elsewhere, update: 'SET #set0 = :set0' }, reported('login.throttled')],
+    ]);
   });
 
   it('is rejected as usual when it cannot be audited', async () => {
