@@ -209,7 +209,7 @@ export function instantOf(text: string): string | undefined {
   const midnight = new Date(day as string);
   const zone = hours ? `${hours}:${minutes}` : 'Z';
   const instant = new Date(`${day}T${time}${fraction ? `.${fraction.slice(0, 3)}` : ''}${zone}`);
-  if (Number.isNaN(midnight.getTime()) || Number.isNaN(instant.getTime())) return undefined;
+  if (Number.isNaN(instant.getTime())) return undefined;
   const written = instant.toISOString();
   return midnight.toISOString().startsWith(day as string) && /^\d{4}-/.test(written)
     ? written

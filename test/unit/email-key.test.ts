@@ -31,6 +31,7 @@ describe('the key of an e-mail address', () => {
     ['the Kelvin sign and k', 'mi\u212Ae@example.com', 'mike@example.com'],
     ['the dotted I and i with a dot above', 'm\u0130ke@example.com', 'mi\u0307ke@example.com'],
     ['sharp s and SS', 'stra\u00DFe@example.com', 'STRASSE@example.com'],
+    ['capital sharp s and ss', 'STRA\u1E9EE@example.com', 'strasse@example.com'],
     ['a ligature and its letters', '\uFB01nn@example.com', 'Finn@example.com'],
     ['the sigma at the end of a word', 'οδός@example.com', 'ΟΔΌΣ@example.com'],
     ['the dotted capital I and i', 'm\u0130ke@example.com', 'mike@example.com'],

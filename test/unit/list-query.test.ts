@@ -46,6 +46,16 @@ const filtersOf = (text: string) =>
 const LIST_PARAMETERS = ['cursor', 'page', 'size', 'sort'];
 const FIELD_NAMES = Object.keys(FIELDS).toSorted();
 
+it('a list states its fields, those that it sorts by, and its largest page', () => {
+  expect(v.getMetadata(listQuery(FIELDS, { pageSizeMax: 30 }))).toEqual({
+    list: {
+      fields: FIELDS,
+      sortable: ['id', 'name', 'active', 'made', 'colour'],
+      pageSizeMax: 30,
+    },
+  });
+});
+
 it.each([
   ['sort[0]=id', LIST_PARAMETERS],
   ['Size=1', LIST_PARAMETERS],
