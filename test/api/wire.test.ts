@@ -116,6 +116,7 @@ describe('a request body', () => {
   it.each([
     { 'Content-Type': [] },
     { 'Content-Type': 'application/x-www-form-urlencoded' },
+    { 'Content-Type': 'text/plain' },
     { 'Content-Type': 'application/json; charset=iso-8859-1' },
     { 'Content-Type': ['application/json', 'application/json'] },
     { 'Content-Encoding': 'gzip' },
