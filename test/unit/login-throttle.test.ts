@@ -12,6 +12,7 @@ import {
 import type { Item } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import {
+  attemptBy,
   type LoginThrottle,
   openLoginThrottle,
   type PasswordAttempt,
@@ -20,6 +21,7 @@ import type { Check } from '../../lib/throttle/run-attempt.ts';
 import { awsError, overlapCounter } from '../support/doubles/aws-calls.ts';
 import { recordingTable } from '../support/doubles/memory-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
+import { storedUser } from '../support/doubles/stored-items.ts';
 import { useFrozenClock } from '../support/doubles/time.ts';
 
 /* What test/api cannot see of an attempt: the order of its calls, and the last time to undo it. */
@@ -212,28 +214,59 @@ describe('an attempt', () => {
     await expect(attempt(throttle, wrong)).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  const entry = (action: string) => ({
-    attributes: { action, target: 'user/7', targetName: 'ada', actor: 'anonymous' },
+  const ada = storedUser(7, 'ada');
+  const entryBy = (actor: object) => (action: string) => ({
+    attributes: { action, target: 'user/7', targetName: 'ada', source: HOME.address, ...actor },
   });
   const standIn = () => ({
     key: { ...elsewhere, sk: 'REJECTED' },
     attributes: { expires: NOW / 1000 },
   });
-  it.each<[number | undefined, (action: string) => object]>([
-    [7, entry],
-    [undefined, standIn],
-  ])('is reported on its first failure and rejection, by equal writes: user %s', async (...row) => {
-    const [userId, reported] = row;
+  it.each<[string, Partial<PasswordAttempt>, (action: string) => object]>([
+    ['of a user', {}, entryBy({ actor: 'anonymous' })],
+    ['of nobody', { userIdIn: () => undefined }, standIn],
+    [
+      'in a session',
+      attemptBy({ id: 7, jti: 'series', expires: 0 }, ada, HOME),
+      entryBy({ actor: 'ada', actorId: 7, session: 'series' }),
+    ],
+  ])('%s is reported by its first failure and rejection', async (_, of, reported) => {
     const seen = [];
     for (const failures of [0, 14]) {
       const { table, throttle } = await opened([failed(failures)]);
-      await attempt(throttle, wrong, { userIdIn: () => userId }).catch(() => undefined);
+      await attempt(throttle, wrong, of).catch(() => undefined);
       seen.push(table.transactions.at(-1));
     }
 
     expect(seen).toMatchObject([
       [reported('login.failed')],
-      [{ key: elsewhere, update: 'SET #set0 = :set0' }, reported('login.throttled')],
+      [
+        {
+          key: elsewhere,
+          update: 'SET #set0 = :set0',
+          condition: '#n = :n AND #last = :last AND attribute_not_exists(#rejected)',
+        },
+        reported('login.throttled'),
+      ],
+    ]);
+  });
+
+  it('with a wrong code after the right password is reported once a day', async () => {
+    const { table, throttle } = await opened([failed(3)]);
+    const reject = async () => ({ ...(await wrong()), codeRejectedOf: ada });
+
+    await attempt(throttle, reject).catch(() => undefined);
+
+    expect(table.transactions.at(-1)).toMatchObject([
+      {
+        key: { ...elsewhere, sk: 'CODE-REJECTED' },
+        attributes: { expires: NOW / 1000 + 86_400 },
+        condition: 'attribute_not_exists(pk) OR #expires <= :now',
+        names: { '#expires': 'expires' },
+        values: { ':now': NOW / 1000 },
+      },
+      { attributes: { action: 'login.codeRejected', target: 'user/7' } },
+      {},
     ]);
   });
 
