@@ -177,18 +177,19 @@ it('recent values are the latest ones, each until its time is over', () => {
 
   values.set('a', 1);
   values.set('b', 2);
-  vi.setSystemTime(1499);
-  values.set('a', 3);
+  values.set('b', 3);
   const full = held();
-  values.set('c', 4);
+  vi.setSystemTime(1499);
+  values.set('a', 4);
+  values.set('c', 5);
   const overfull = held();
   vi.setSystemTime(1998);
   const atLast = held();
   vi.setSystemTime(1999);
 
   expect([full, overfull, atLast, held()]).toEqual([
-    [3, 2, undefined],
-    ...Array(2).fill([3, undefined, 4]),
+    [1, 3, undefined],
+    ...Array(2).fill([4, undefined, 5]),
     Array(3).fill(undefined),
   ]);
 });
