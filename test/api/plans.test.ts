@@ -436,7 +436,8 @@ it.each<[string, object, string]>([
   const { status, body } = await send('POST', '/api/plan', { set: 'set', ...files });
 
   expect(status).toBe(400);
-  expect(body.fieldErrors.map((error: { field: string }) => error.field)).toContain(field);
+  const error = expect.objectContaining({ objectName: 'request', field });
+  expect(body.fieldErrors).toContainEqual(error);
 });
 
 it('changes more than a transaction holds, each change once', async () => {

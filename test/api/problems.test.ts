@@ -87,6 +87,21 @@ describe('a problem', () => {
   );
 });
 
+it('a problem of a missing entity names its kind', async () => {
+  const path = '/api/users/nobody';
+
+  const { body } = await gatehouse.call('GET', path, { token });
+
+  expect(body).toEqual({
+    type: 'https://www.jhipster.tech/problem/problem-with-message',
+    title: 'Not Found',
+    status: 404,
+    path,
+    message: 'error.http.404',
+    params: 'userManagement',
+  });
+});
+
 it('a problem names at most a hundred invalid fields', async () => {
   const { body } = await gatehouse.call('POST', '/api/users', {
     token,
