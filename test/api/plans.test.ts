@@ -688,6 +688,7 @@ it('lets an API token make no administrator', async () => {
     true,
     false,
   ]);
+  expect((await plan(files)).refused).toBe(0);
 });
 
 it('refuses to deactivate the caller, but no other administrator', async () => {
