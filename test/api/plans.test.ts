@@ -75,11 +75,13 @@ const linesOf = (changes: readonly Line[]) =>
     .sort();
 /** Applies files, whose whole plan the audit trail then has, and leaves no defect behind. */
 const applied = async (files: object) => {
+  await forgetReads(gatehouse.table, 1);
   const { digest, changes } = await plan(files);
   const { status, body } = await apply(files, digest);
   expect(status, JSON.stringify(body)).toBe(200);
   expect(body.rest).toBe(null);
   expect(body.applied).toBe(changes.length);
+  await forgetReads(gatehouse.table, 1);
   const entries = await send(
     'GET',
     `/api/audits?size=${changes.length}&actorId.equals=1&sort=time,desc`,
