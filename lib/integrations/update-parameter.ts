@@ -87,7 +87,8 @@ export function parameterChanged(
   if (!isKept) requireNewValue(confValue, parameter.secret === true || secret === true);
   const changed = {
     confName,
-    confValue: isKept ? parameter.confValue : sealed(seal, confValue, id),
+    // Only the mask comes without a seal: where it keeps no value, it has been rejected.
+    confValue: isKept ? parameter.confValue : (seal as Seal)(confValue, id),
     confDescription,
     secret,
     secretVersion: isKept ? parameter.secretVersion : secretVersion,
@@ -122,9 +123,3 @@ const bytesOfValue = ({ bytes = 0, confName, confDescription }: StoredParameter)
 
 const keepsValue = ({ secret }: StoredParameter, { confValue }: ParameterFields): boolean =>
   secret === true && confValue === MASK;
-
-/** Fails with unavailable if a retry needs a seal that the first attempt did not. */
-function sealed(seal: Seal | undefined, confValue: string, id: number): Uint8Array {
-  if (!seal) throw new Failure('unavailable');
-  return seal(confValue, id);
-}
