@@ -156,25 +156,19 @@ interface Person {
   readonly keepsAdministrator: boolean;
 }
 
-/**
- * The account that is linked with an identity, or undefined. Retries once if it is unlinked between
- * the two reads. `guard` saves the first read.
- */
+/** The account that is linked with an identity, or undefined. `guard` saves the first read. */
 async function findLinked(
   table: Table,
   { issuer, subject }: Identity,
   guard: Item | undefined,
 ): Promise<User | undefined> {
-  let known = guard;
-  for (let tries = 0; tries < 2; tries++) {
-    known ??= await table.get(identityGuardKey(issuer, subject));
-    if (!known) return undefined;
-    const user = await findUser(table, known.id as number);
-    if (user?.identities?.some((each) => each.issuer === issuer && each.subject === subject))
-      return user;
-    known = undefined;
-  }
-  throw new Failure('unknown-identity');
+  const known = guard ?? (await table.get(identityGuardKey(issuer, subject)));
+  const user = known && (await findUser(table, known.id as number));
+  // It may have been unlinked between the two reads.
+  const isLinked = user?.identities?.some(
+    (each) => each.issuer === issuer && each.subject === subject,
+  );
+  return isLinked ? user : undefined;
 }
 
 /** The linked account, with the roles that were granted. */
@@ -263,10 +257,10 @@ function accountWrites(
 }
 
 /** A write of an account whose failed condition means to a log-in what `MEANINGS` says. */
-const ofLogIn = ({ onConditionFailed: failure, ...write }: Write): Write => ({
-  ...write,
-  ...(failure && { onConditionFailed: MEANINGS[failure] ?? failure }),
-});
+const ofLogIn = (write: Write): Write => {
+  const meaning = write.onConditionFailed && MEANINGS[write.onConditionFailed];
+  return meaning ? { ...write, onConditionFailed: meaning } : write;
+};
 const MEANINGS: Partial<Record<OnConditionFailed, OnConditionFailed>> = {
   // Nothing tells the person whether another account has the login.
   'login-taken': 'unknown-identity',
