@@ -114,6 +114,21 @@ it('turning on the factor is all that a session without one needs', async () => 
   });
 });
 
+it('requires one again of a session that began with it, once it is turned off', async () => {
+  const { user } = await setup.account();
+  const { recoveryCodes } = await setup.secondFactor(user);
+  const [code, another] = recoveryCodes;
+  const body = { username: user.login, password: 'pass', code };
+  const token = (await gatehouse.call('POST', '/api/authenticate', { body })).body.id_token;
+  const before = await get('/api/users', token);
+
+  const proof = { currentPassword: 'pass', code: another };
+  await gatehouse.call('POST', '/api/account/second-factor/disable', { token, body: proof });
+
+  expect(before.status).toBe(200);
+  expect(outcome(await get('/api/users', token))).toEqual(REQUIRED);
+});
+
 it('requires none of a session whose identity provider had one', async () => {
   // The function that fetches them runs at the start.
   const keys = issuerKeysKey(provider.issuer.issuer);
