@@ -225,6 +225,8 @@ it('changes what differs, keeps what is omitted, and prunes what the set manages
     users: [{ ...userNamed(una), firstName: 'Una' }, userNamed(vic)],
     integrations: [tap(name, [host, { confName: 'port', confValue: '514' }]), tap(old, [host])],
   };
+  // The set then manages an account that exists.
+  await send('POST', '/api/users', userNamed(vic));
   await applied(before);
   const after = {
     set,
