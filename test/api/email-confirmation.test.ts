@@ -136,6 +136,16 @@ describe('a new address of the own account', () => {
     expect(await gatehouse.mailsTo('Speller@EXAMPLE.com')).toEqual([]);
   });
 
+  it('must be confirmed if it is another mailbox that no other account can have', async () => {
+    const { token } = await makeCaller('kim');
+
+    const { status } = await request(token, '\u212Aim@example.com');
+
+    expect([status, await storedAddress('kim')]).toEqual([200, addressOf('kim')]);
+    const [mail] = await gatehouse.mailsTo(addressOf('kim'));
+    expect(mail?.subject).toBe('Confirm your new e-mail address');
+  });
+
   it('is rejected at once if another account has it, and claims nothing', async () => {
     const { token, key } = await makeRequest('first');
     const heir = await gatehouse.makeUser('heir', { email: addressOf('new-first') });
