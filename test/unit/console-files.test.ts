@@ -31,19 +31,33 @@ it('only files of the console are read', () => {
   expect([...files.keys()].sort()).toEqual(['assets/a-1.css', 'assets/a-1.js', 'index.html']);
 });
 
-it('the policy admits the origins of the token endpoints and nothing else', () => {
-  const policyOf = (endpoints: string[]) =>
-    findConsoleFile(readConsoleFiles(folder, endpoints), '/console', undefined).headers;
-  const own = policyOf([]);
-  const others = policyOf([
-    'https://a.example/x/token',
-    'https://a.example/y',
-    'https://b.example',
-  ]);
+it('files have a policy that admits nothing but the origins of the token endpoints', () => {
+  const headersWith = (endpoints: string[], path = '/console', coding?: string) =>
+    findConsoleFile(readConsoleFiles(folder, endpoints), path, coding).headers;
+  const own = headersWith([]);
+  const endpoints = ['https://a.example/x/token', 'https://a.example/y', 'https://b.example'];
+  const others = headersWith(endpoints);
+  const policyWith = (origins = '') =>
+    `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'${origins}; ` +
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+    "require-trusted-types-for 'script'; trusted-types 'none'";
+  const page = {
+    'Content-Type': 'text/html; charset=utf-8',
+    ETag: expect.stringMatching(/^"[\w-]{43}"$/),
+    'Cache-Control': 'no-cache',
+    'Content-Security-Policy': policyWith(),
+    Vary: 'Accept-Encoding, Origin',
+  };
 
-  expect(own['Content-Security-Policy']).toContain("; connect-src 'self'; ");
-  expect(others['Content-Security-Policy']).toContain(
-    "; connect-src 'self' https://a.example https://b.example; ",
+  expect(own).toStrictEqual(page);
+  expect(headersWith([], '/console/assets/a-1.js', 'gzip')).toStrictEqual({
+    ...page,
+    'Content-Type': 'text/javascript; charset=utf-8',
+    'Content-Encoding': 'gzip',
+    'Cache-Control': 'public, max-age=31536000, immutable',
+  });
+  expect(others['Content-Security-Policy']).toBe(
+    policyWith(' https://a.example https://b.example'),
   );
   // Browsers that have the page ask for it again.
   expect(others.ETag).not.toBe(own.ETag);
