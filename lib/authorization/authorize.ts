@@ -92,7 +92,7 @@ function denialReason(
   if (needsFactor(access) && lacksFactor(user, secondFactor, Date.now()))
     return 'second-factor-required';
   const isAuthorized =
-    typeof access !== 'object' || access.anyRole.some((role) => user.authorities?.includes(role));
+    typeof access !== 'object' || access.anyRole.some((role) => user.authorities.includes(role));
   return isAuthorized ? undefined : 'forbidden';
 }
 
