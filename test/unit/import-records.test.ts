@@ -81,6 +81,7 @@ const storedUser = (table: MemoryTable) => table.find(entityKey('USER', 1001));
 describe('a record is rejected', () => {
   it.each<[string, object | string | Buffer, string]>([
     ['that is not JSON', '{"type":"user"', 'malformed'],
+    ['that is not an object', '["user"]', 'malformed'],
     [
       'that is not in UTF-8',
       Buffer.from(JSON.stringify(userRecord('ann', { firstName: 'Zoë' })), 'latin1'),
@@ -153,6 +154,8 @@ describe('a record is rejected', () => {
 
     const { rejected } = await importLines(records, table, undefined, { apply: false });
     expect(rejected).toEqual(['2 email email-taken taken by user 9']);
+    // The guard is read three times: the items can be of different moments.
+    expect(table.calls.filter((call) => call === 'getAll 3')).toHaveLength(4);
   });
 
   it.each([
