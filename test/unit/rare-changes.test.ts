@@ -319,7 +319,6 @@ describe('createFirstAdministrator', () => {
 
     expect(user).toMatchObject({
       login: 'root',
-      email: 'root@example.com',
       passwordHash: 'hash',
       activated: true,
       langKey: 'en',

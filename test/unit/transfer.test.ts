@@ -5,6 +5,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { CONVERSION } from '../../infra/api-document/schemas.ts';
 import { jsonLinesIn } from '../../infra/commands/operate/import.ts';
+import { pick } from '../../lib/contract/entity-fields.ts';
+import { EDITABLE_INTEGRATION_FIELDS } from '../../lib/integrations/integration.ts';
 import { openSeal } from '../../lib/integrations/sealed-value.ts';
 import { itemsOf } from '../../lib/operations/transfer/entities.ts';
 import { exportRecords } from '../../lib/operations/transfer/export-records.ts';
@@ -76,17 +78,12 @@ it('an export leaves out secrets and second factors', async () => {
     const { version, incarnation, securityStamp, passwordChanges, ...fields } = user;
     return { type: 'user', ...fields };
   };
-  const { name, shortName, description, integrationType, active } = GATE;
   const confDescription = 'Of the gate';
   expect(await Readable.from(exported).toArray()).toEqual([
     ...users.map(recordOf),
     {
       type: 'integration',
-      name,
-      shortName,
-      description,
-      integrationType,
-      active,
+      ...pick(GATE, EDITABLE_INTEGRATION_FIELDS),
       parameters: [
         { confName: 'url', confDescription, confValue: 'tcp://a' },
         { confName: 'key', confDescription, confValue: '********', secret: true },
