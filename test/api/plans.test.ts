@@ -4,6 +4,8 @@ import { openFaults } from '../../infra/local/aws/faults.ts';
 import { actionsOf } from '../../infra/local/calls/actions.ts';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { set as setAttributes } from '../../lib/table/write.ts';
 import { apiTokenKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import { identityGuardKey } from '../../lib/users/user-items.ts';
@@ -401,7 +403,6 @@ it.each<[string, object, string]>([
     { users: [userNamed('u'), { ...userNamed('v'), email: 'U@example.com' }] },
     'users.1.email',
   ],
-  ['no address', { users: [{ login: 'u' }] }, 'users.0.email'],
   ['a password', { users: [{ ...userNamed('u'), password: 'secret' }] }, 'users.0.password'],
   [
     'a value beside a secret',
@@ -461,9 +462,11 @@ it('changes more than a transaction holds, each change once', async () => {
   };
 
   expect((await applied(of('one'))).applied).toBe(101 + 171);
+  // Of 98 actions each: 4 for a user, 2 for an integration or a parameter, and the totals.
+  expect(transactions()).toBe(8);
   calls.length = 0;
   expect((await applied(of('two'))).applied).toBe(130);
-  // Of 98 actions: 2 for each parameter, and one for each integration.
+  // 2 for a parameter, and one for its integration.
   expect(transactions()).toBe(4);
   expect(calls).not.toContain('UpdateItem SEQUENCE');
 
@@ -497,6 +500,13 @@ it.skipIf(RELEASE)(
       await applied(files);
       expect(transactions()).toBe(3);
     }
+    // Alone, an integration that is larger than the limit is deleted as well.
+    const [name = ''] = names;
+    await applied({ set, integrations: [tap(name)] });
+    const { body } = await send('GET', `/api/utm-integrations?name.equals=${name}`);
+    const key = entityKey('INTEGRATION', body[0].id);
+    await gatehouse.table.update(setAttributes(key, { parameterBytes: 1_000_000 }));
+    await applied({ set, prune: ['integrations'] });
   },
 );
 

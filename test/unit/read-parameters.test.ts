@@ -212,6 +212,9 @@ describe('reading parameters', () => {
     expect(await charge(items, page(2, filters))).toEqual([7]);
     // Before: 2 items and 90 decryptions, which are not given back.
     expect(await charge(items, page(90, []))).toEqual([93]);
+    // Before: 5 ids at 1.5 units and as many decryptions.
+    const ids = { field: 'id', operator: 'in', operands: [1, 2, 3, 4, 5] } as const;
+    expect(await charge(items, page(90, [ids]))).toEqual([12.5]);
     // Before: 2 items and 2 decryptions. Afterwards: the 17 units by which the items cost more.
     const ofLargeItems = (table: MemoryTable) => {
       const { query } = table;
