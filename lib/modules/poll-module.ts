@@ -88,8 +88,8 @@ const ITEM = new RegExp(`^(\\d{1,15})((?:${PARAMETER})*)$`);
  * without the header, or if it is empty. Fails with invalid.
  */
 function parseRunning(header: string | undefined): ModuleReport | undefined {
-  if (!header?.trim()) return undefined;
-  const running = ITEM.exec(header.trim())?.[1];
+  if (!header) return undefined;
+  const running = ITEM.exec(header)?.[1];
   const values = new Map(
     // Without a value, a parameter is true.
     [...header.matchAll(new RegExp(PARAMETER, 'g'))].map(([, key, value = '?1']) => [key, value]),
