@@ -188,7 +188,8 @@ describe('openSigner', () => {
     const { calls } = stubKms(one.response, { Signature: asn1('x', one.privateKey) });
     setDeadline(0);
 
-    const signer = await openSigner(recordingTable({ pk: 'JWKS', sk: one.jwk.kid }), ['first'])();
+    const table = recordingTable({ pk: 'JWKS', sk: one.jwk.kid });
+    const signer = await openSigner(table, ['first'])();
     await signer.sign('x');
     setDeadline(Number.POSITIVE_INFINITY);
 
@@ -196,6 +197,8 @@ describe('openSigner', () => {
       true,
       true,
     ]);
+    // Its key is published already.
+    expect(table.transactions).toEqual([]);
   });
 
   it('leaves the keys of modules out of the table, and asks until KMS answers', async () => {
