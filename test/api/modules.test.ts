@@ -165,15 +165,23 @@ describe('a credential', () => {
     expect(await list(id)).toHaveLength(2);
   });
 
-  it('is audited with its client id when it is created and deleted', async () => {
+  it('is audited with its client id when it is created and deleted alone', async () => {
     const id = await setup.integration(0);
+    const remove = async (clientId: string) =>
+      (await asAdmin('POST', `/api/utm-integrations/${id}/credentials/${clientId}/delete`)).status;
+    const unknown = newClientId(id);
+    const statuses = [await remove(unknown)];
     const { clientId } = (await create(id)).body;
-    await asAdmin('POST', `/api/utm-integrations/${id}/credentials/${clientId}/delete`);
+    const { clientId: kept } = (await create(id)).body;
+    statuses.push(await remove(unknown), await remove(clientId));
 
-    const { body } = await asAdmin('GET', `/api/audits?integrationId.equals=${id}&size=2`);
+    const { body } = await asAdmin('GET', `/api/audits?integrationId.equals=${id}&size=3`);
 
+    expect(statuses).toEqual([404, 404, 200]);
+    expect(await list(id)).toMatchObject([{ clientId: kept }]);
     expect(body).toMatchObject([
       { action: 'credential.deleted', changes: [{ field: 'credentials', removed: [clientId] }] },
+      { action: 'credential.created', changes: [{ field: 'credentials', added: [kept] }] },
       { action: 'credential.created', changes: [{ field: 'credentials', added: [clientId] }] },
     ]);
   });
