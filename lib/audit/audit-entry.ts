@@ -107,8 +107,8 @@ export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
  */
 export interface Change {
   readonly field: string;
-  readonly from?: Value | undefined;
-  readonly to?: Value | undefined;
+  readonly from?: Value;
+  readonly to?: Value;
   readonly added?: readonly string[];
   readonly removed?: readonly string[];
 }
@@ -139,10 +139,16 @@ function changeOf(field: string, from: unknown, to: unknown): Change[] {
     return isChanged ? [{ field, ...(added[0] && { added }), ...(removed[0] && { removed }) }] : [];
   }
   if (from === to) return [];
-  return [{ field, from: shortened(from as Value), to: shortened(to as Value) }];
+  return [
+    {
+      field,
+      ...(from !== undefined && { from: shortened(from as Value) }),
+      ...(to !== undefined && { to: shortened(to as Value) }),
+    },
+  ];
 }
 
-function shortened(value: Value | undefined): Value | undefined {
+function shortened(value: Value): Value {
   if (typeof value !== 'string') return value;
   const characters = [...value];
   return characters.length > TEXT_LENGTH_MAX
