@@ -38,7 +38,8 @@ it('files have a policy that admits nothing but the origins of the token endpoin
   const endpoints = ['https://a.example/x/token', 'https://a.example/y', 'https://b.example'];
   const others = headersWith(endpoints);
   const policyWith = (origins = '') =>
-    `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'${origins}; ` +
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+    `connect-src 'self'${origins}; ` +
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
     "require-trusted-types-for 'script'; trusted-types 'none'";
   const page = {

@@ -40,7 +40,7 @@ it.each([
     const event = { action: 'user.created', target, targetName: 'bob', changes: [] } as const;
     const { key, attributes } = auditEntry(
       anonymous('192.0.2.1'),
-      { ...event, integrationName },
+      { ...event, ...(integrationName && { integrationName }) },
       0,
     );
 
@@ -70,7 +70,7 @@ it('picking keeps a present field that is undefined, and adds no absent one', ()
   expect(Object.keys(pick(change, ['a', 'b']))).toEqual(['a']);
 });
 
-it('is unavailable when its table does not exist, and fails as other reads do', async () => {
+it('the service is unavailable without its table, and fails as other reads do', async () => {
   const missing = awsError('ResourceNotFoundException');
   const denied = awsError('AccessDeniedException');
   const failing = (error: Error) => health({ ...memoryTable(), get: () => Promise.reject(error) });
