@@ -45,11 +45,13 @@ export function openTable(): Table {
   return withGuard(openTableWith(requireEnv('TABLE_NAME'), sharedClient()), sharedGuard);
 }
 
+/** All document clients of a client share its settings, which the last one would replace. */
+export const documentClient = (client: DynamoDBClient): DynamoDBDocumentClient =>
+  DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+
 /** Opens any table of this design, whatever its format. */
 export function openTableWith(name: string, client: DynamoDBClient): Table {
-  const documents = DynamoDBDocumentClient.from(client, {
-    marshallOptions: { removeUndefinedValues: true },
-  });
+  const documents = documentClient(client);
   return { ...readsOf(documents, name), ...writesOf(documents, name) };
 }
 

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
-  DynamoDBDocumentClient,
+  type DynamoDBDocumentClient,
   type GetCommandInput,
   TransactGetCommand,
 } from '@aws-sdk/lib-dynamodb';
@@ -15,7 +15,7 @@ import { isThrottled } from '../runtime/outage.ts';
 import { sleepJittered } from '../runtime/waiting.ts';
 import { withGuard } from './format.ts';
 import type { Key } from './keys.ts';
-import { openTableWith, sharedClient, sharedGuard, unitsOf } from './open-table.ts';
+import { documentClient, openTableWith, sharedClient, sharedGuard, unitsOf } from './open-table.ts';
 import type { Item, OnConsumed, Table } from './table.ts';
 
 /*
@@ -46,7 +46,7 @@ export function openSnapshotTable(): SnapshotTable {
 
 /** The reads of several items as of one moment, whatever the format of the table. */
 export function snapshotsOf(name: string, client: DynamoDBClient): SnapshotTable['snapshot'] {
-  const documents = DynamoDBDocumentClient.from(client);
+  const documents = documentClient(client);
   return async (keys, onConsumed) => {
     const reads = keys.map((Key) => ({ TableName: name, Key }));
     try {

@@ -1,12 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import {
-  DynamoDBDocumentClient,
-  GetCommand,
-  QueryCommand,
-  ScanCommand,
-} from '@aws-sdk/lib-dynamodb';
+import { GetCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { requireEnv } from '../runtime/execution-environment.ts';
 import type { Key } from './keys.ts';
+import { documentClient } from './open-table.ts';
 import { transactGet } from './snapshot.ts';
 import type { Item } from './table.ts';
 import { NOT_FROM_AWS } from './wrong-table.ts';
@@ -70,7 +66,7 @@ export function openTableScanner(
   name = requireEnv('TABLE_NAME'),
   client = scannerClient(),
 ): TableScanner {
-  const documents = DynamoDBDocumentClient.from(client);
+  const documents = documentClient(client);
   const projected = ['pk', 'sk', ...attributes];
   const projection = {
     ProjectionExpression: projected.map((_, index) => `#n${index}`).join(', '),

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { BatchWriteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { callEngine, ENGINE_REGION } from '../../infra/local/aws/engine.ts';
 import { createTable } from '../../infra/local/aws/stack-table.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
-import { openTableWith } from '../../lib/table/open-table.ts';
+import { documentClient, openTableWith } from '../../lib/table/open-table.ts';
 import { snapshotsOf } from '../../lib/table/snapshot.ts';
 import type { Item } from '../../lib/table/table.ts';
 
@@ -30,9 +30,7 @@ export async function openEngineTable(url: string) {
     region: ENGINE_REGION,
     credentials: OPERATOR,
   });
-  const documents = DynamoDBDocumentClient.from(client, {
-    marshallOptions: { removeUndefinedValues: true },
-  });
+  const documents = documentClient(client);
   return {
     table: { ...openTableWith(TableName, client), snapshot: snapshotsOf(TableName, client) },
     async put(items: readonly Item[]): Promise<void> {

@@ -1,6 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { openTableWith } from '../../lib/table/open-table.ts';
 import { openTableScanner } from '../../lib/table/table-scanner.ts';
+import { set } from '../../lib/table/write.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
 afterEach(() => {
@@ -19,6 +21,18 @@ const PROJECTION = {
   ProjectionExpression: '#n0, #n1, #n2, #n3',
   ExpressionAttributeNames: { '#n0': 'pk', '#n1': 'sk', '#n2': 'login', '#n3': 'n' },
 };
+
+it('leaves undefined values out of what the table of the same client writes', async () => {
+  const { settings, inputs } = scriptedClient({});
+  const client = new DynamoDBClient(settings);
+  const table = openTableWith('Gates', client);
+  openTableScanner(['login'], 'Gates', client);
+
+  await table.update(set(key('1'), { changes: [{ from: undefined }] }));
+
+  const values = { ':set0': { L: [{ M: {} }] } };
+  expect(inputs()).toMatchObject([{ ExpressionAttributeValues: values }]);
+});
 
 describe('scan', () => {
   it('fails for a page without items, which is not from DynamoDB', async () => {
