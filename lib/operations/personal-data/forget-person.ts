@@ -34,19 +34,19 @@ export interface Forgotten {
 }
 
 /**
- * Deletes an account as the operator. False if there is none. Its entry in the audit trail does not
+ * Deletes an account, if there is one, as the operator. Its entry in the audit trail does not
  * expire, so a second run of `forgetPerson` finds the login there. Fails with last-administrator
  * and unavailable.
  */
-export function deleteAccount(table: Table, id: number): Promise<boolean> {
+export function deleteAccount(table: Table, id: number): Promise<void> {
   return loadDecideCommit(
     table,
     () => findUser(table, id),
     (user, now) => {
-      if (!user) return { writes: [], result: false };
+      if (!user) return { writes: [], result: undefined };
       const event = auditEventFor('user.deleted', user, userChanges(user, undefined));
       const entry = auditEntry(operator('person'), event, now);
-      return { writes: [...deletion(user, []), entry], result: true };
+      return { writes: [...deletion(user, []), entry], result: undefined };
     },
   );
 }

@@ -135,7 +135,7 @@ function authoredIn(item: Item, person: Person): Authored[] {
   const { pk, sk, createdBy, lastModifiedBy } = item;
   const kind = collectionOf(item);
   const credentials = (item.credentials ?? []) as readonly { readonly createdBy: string }[];
-  if (kind === 'INTEGRATION' && credentials.length > 0)
+  if (kind === 'INTEGRATION')
     return [{ key: { pk, sk }, by: credentials.map((each) => ['credentials', each.createdBy]) }];
   if (kind !== 'USER' || Number(sk) === person.id) return [];
   const by = Object.entries({ createdBy, lastModifiedBy });
