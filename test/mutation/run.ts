@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import {
   closeSync,
   cpSync,
-  existsSync,
   globSync,
   mkdtempSync,
   openSync,
@@ -21,16 +20,13 @@ import { createInjector } from 'typed-inject';
 import { print } from '../../infra/commands/command-line.ts';
 import { defineCommand } from '../../infra/commands/define-command.ts';
 import { type Note, notesIn, type Plan } from './plan.ts';
+import { fileOf, rankedTests, remember } from './rank-tests.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Which test detected a mutant last time: it is tried first. */
-const MEMORY = join(ROOT, 'node_modules/.cache/mutants.json');
 const SCORE_MIN = 98;
 const PROCESSES = 2;
 /** After so many tests a mutant has survived: further ones, of up to a thousand, detect few. */
 const ROUNDS = [3, 12, 40];
-/** How far the code reaches for whose tests a mutant is tried first. */
-const NEAR_LINES = 8;
 /** Nothing noted for so long: the mutant has stopped the process. */
 const SILENCE_MS = 90_000;
 /** The work of one process, after which the others' detections are taken into account. */
@@ -45,20 +41,12 @@ const TESTS = [
 /** These load functions within a test: what is made on load would count as tested by them. */
 const WITHOUT = ['test/unit/daily-verification.test.ts', 'test/unit/openapi.test.ts'];
 
-const isEnabled = () => false;
-const SILENT = {
-  isDebugEnabled: isEnabled,
-  isInfoEnabled: isEnabled,
-  isTraceEnabled: isEnabled,
-  debug: () => undefined,
-  info: () => undefined,
-};
+export type Mutant = Awaited<ReturnType<Instrumenter['instrument']>>['mutants'][number];
 
-type Mutant = Awaited<ReturnType<Instrumenter['instrument']>>['mutants'][number];
-
-interface Knowledge {
+export interface Results {
   /** Milliseconds by test. */
-  readonly tests: Map<string, number>;
+  readonly durations: Map<string, number>;
+  /** The tests that reach a mutant. */
   readonly testsOf: Map<number, string[]>;
   /** Mutants that are reached when functions are loaded, and those between tests. */
   readonly onLoad: Set<number>;
@@ -83,10 +71,10 @@ which of these mutants the tests detect. Prints those that survive.`,
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mutants-'));
     try {
       const mutants = await instrument(folder, files);
-      const known = await reach(folder, mutants);
-      for (const most of ROUNDS) await tryTests(folder, mutants, known, most);
-      remember(mutants, known);
-      return report(mutants, known) >= SCORE_MIN ? 'enough' : 'failed';
+      const results = await measureCoverage(folder, mutants);
+      for (const most of ROUNDS) await tryTests(folder, mutants, results, most);
+      remember(mutants, results.detected);
+      return report(mutants, results) >= SCORE_MIN ? 'enough' : 'failed';
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -104,7 +92,7 @@ async function instrument(folder: string, pattern: string): Promise<Map<number, 
   symlinkSync(packages, join(folder, 'node_modules'));
   const names = globSync(pattern, { cwd: ROOT }).toSorted();
   const instrumenter = createInjector()
-    .provideValue('logger', SILENT as never)
+    .provideValue('logger', new Proxy({} as never, { get: () => () => false }))
     .provideValue('options', {})
     .injectFunction(createInstrumenter);
   const { files, mutants } = await instrumenter.instrument(
@@ -120,10 +108,13 @@ async function instrument(folder: string, pattern: string): Promise<Map<number, 
 }
 
 /** Runs each test once to see which mutants it reaches. */
-async function reach(folder: string, mutants: ReadonlyMap<number, Mutant>): Promise<Knowledge> {
+async function measureCoverage(
+  folder: string,
+  mutants: ReadonlyMap<number, Mutant>,
+): Promise<Results> {
   const files = globSync(TESTS, { cwd: folder, exclude: WITHOUT }).toSorted();
-  const known: Knowledge = {
-    tests: new Map(),
+  const results: Results = {
+    durations: new Map(),
     testsOf: new Map([...mutants.keys()].map((id) => [id, []])),
     onLoad: new Set(),
     outside: new Set(),
@@ -135,19 +126,19 @@ async function reach(folder: string, mutants: ReadonlyMap<number, Mutant>): Prom
     files.filter((_file, index) => index % PROCESSES === n),
   );
   const runs = parts.map(async (part, n) => {
-    const notes = await runTests(folder, n, { files: part }, known);
+    const notes = await runTests(folder, n, { files: part }, results);
     if (notes === 0) throw new Error(readFileSync(join(folder, `log-${n}`), 'utf8'));
   });
   await Promise.all(runs);
-  return known;
+  return results;
 }
 
-/** Runs test files in a process, and learns from its notes. Returns how many there are. */
+/** Runs test files in a process, and adds its notes to the results. Returns how many there are. */
 async function runTests(
   folder: string,
   n: number,
   { files, ...rest }: Omit<Plan, 'notes'>,
-  known: Knowledge,
+  results: Results,
 ): Promise<number> {
   const file = join(folder, `plan-${n}.json`);
   const notes = join(folder, `notes-${n}`);
@@ -169,9 +160,9 @@ async function runTests(
   }
   closeSync(log);
   const entries = notesIn(notes);
-  for (const entry of entries) learn(entry, known);
+  for (const entry of entries) add(entry, results);
   const last = entries.at(-1);
-  if (last && 'trying' in last) known.detected.set(last.trying, last.test);
+  if (last && 'trying' in last) results.detected.set(last.trying, last.test);
   return entries.length;
 }
 
@@ -186,18 +177,18 @@ function endTree(pid: number): void {
   }
 }
 
-function learn(entry: Note, known: Knowledge): void {
+function add(entry: Note, results: Results): void {
   if ('reached' in entry) {
-    known.tests.set(entry.test, entry.ms);
-    for (const id of entry.reached) known.testsOf.get(id)?.push(entry.test);
+    results.durations.set(entry.test, entry.ms);
+    for (const id of entry.reached) results.testsOf.get(id)?.push(entry.test);
   } else if ('onLoad' in entry) {
-    for (const id of entry.onLoad) known.onLoad.add(id);
-    for (const id of entry.outside) known.outside.add(id);
-  } else if ('unusable' in entry) known.unusable.add(entry.unusable);
-  else if ('tried' in entry && entry.isDetected) known.detected.set(entry.tried, entry.test);
+    for (const id of entry.onLoad) results.onLoad.add(id);
+    for (const id of entry.outside) results.outside.add(id);
+  } else if ('unusable' in entry) results.unusable.add(entry.unusable);
+  else if ('tried' in entry && entry.isDetected) results.detected.set(entry.tried, entry.test);
   else if ('tried' in entry) {
-    const survived = known.survived.get(entry.tried) ?? new Set();
-    known.survived.set(entry.tried, survived.add(entry.test));
+    const survived = results.survived.get(entry.tried) ?? new Set();
+    results.survived.set(entry.tried, survived.add(entry.test));
   }
 }
 
@@ -205,23 +196,27 @@ function learn(entry: Note, known: Knowledge): void {
 async function tryTests(
   folder: string,
   mutants: ReadonlyMap<number, Mutant>,
-  known: Knowledge,
+  results: Results,
   most: number,
 ): Promise<void> {
-  const testsOf = rankedTests(mutants, known);
+  const testsOf = rankedTests(mutants, results);
+  /** The tests that are left to try, each with its mutants. */
   const pairs = () => {
-    const mutantsOf = new Map<string, number[]>();
-    for (const [id, tests] of testsOf) {
-      if (known.detected.has(id)) continue;
-      const usable = tests.filter((test) => !known.unusable.has(test)).slice(0, most);
-      const left = usable.filter((test) => !known.survived.get(id)?.has(test));
-      for (const test of left) mutantsOf.set(test, [...(mutantsOf.get(test) ?? []), id]);
-    }
-    return [...mutantsOf];
+    const left = [...testsOf].flatMap(([id, tests]) =>
+      results.detected.has(id)
+        ? []
+        : tests
+            .filter((test) => !results.unusable.has(test))
+            .slice(0, most)
+            .filter((test) => !results.survived.get(id)?.has(test))
+            .map((test) => ({ id, test })),
+    );
+    const byTest = Map.groupBy(left, ({ test }) => test);
+    return [...byTest].map(([test, list]) => [test, list.map(({ id }) => id)] as const);
   };
   const work = new Map<string, number>();
   for (const [test, { length }] of pairs()) {
-    const ms = (known.tests.get(test) ?? 0) + 20;
+    const ms = (results.durations.get(test) ?? 0) + 20;
     work.set(fileOf(test), (work.get(fileOf(test)) ?? 0) + ms * length);
   }
   // Short ones first: what they detect, the long ones need not try.
@@ -239,90 +234,20 @@ async function tryTests(
     for (;;) {
       const left = pairs().filter(([test]) => files.includes(fileOf(test)));
       if (left.length === 0) break;
-      const plan = { files, mutants: Object.fromEntries(left), onLoad: [...known.onLoad] };
+      const plan = { files, mutants: Object.fromEntries(left), onLoad: [...results.onLoad] };
       // The title of a test that is left contains a random number.
-      if ((await runTests(folder, n, plan, known)) === 0) break;
+      if ((await runTests(folder, n, plan, results)) === 0) break;
     }
-    print(`${known.detected.size} detected, ${waiting.length} files left`);
+    print(`${results.detected.size} detected, ${waiting.length} files left`);
     if (waiting.length > 0) await runNext(n);
   };
   await Promise.all(Array.from({ length: PROCESSES }, (_, n) => runNext(n)));
 }
 
-const fileOf = (test: string): string => test.slice(0, test.indexOf(' '));
-
-/**
- * The tests of each mutant: first the one that detected it last time, then those that reach what
- * few tests reach in the lines around it, in a short time and of many files.
- */
-function rankedTests(
-  mutants: ReadonlyMap<number, Mutant>,
-  { tests, testsOf, onLoad }: Knowledge,
-): Map<number, string[]> {
-  const last = lastDetections();
-  const inFile = Map.groupBy(mutants.values(), ({ fileName }) => fileName);
-  const testsIn = (id: string) => testsOf.get(Number(id)) ?? [];
-  const ranked = [...mutants].map(([id, mutant]): [number, string[]] => {
-    const ofFile = inFile.get(mutant.fileName) ?? [];
-    const own = testsIn(mutant.id);
-    // What functions make when they are loaded is used by tests that do not reach it.
-    const isMade = onLoad.has(id) && own.length > 0;
-    const values = new Map(
-      (isMade ? ofFile.flatMap((each) => testsIn(each.id)) : own).map((test) => [test, 0]),
-    );
-    for (const other of ofFile) {
-      const distance = 1 + Math.abs(other.location.start.line - mutant.location.start.line);
-      if (distance > NEAR_LINES) continue;
-      const others = testsIn(other.id);
-      for (const test of others) {
-        const value = values.get(test);
-        if (value !== undefined) values.set(test, value + 1 / (distance * others.length));
-      }
-    }
-    const detecting = last[keyOf(mutant)];
-    const promiseOf = (test: string) =>
-      test === detecting
-        ? Number.POSITIVE_INFINITY
-        : (values.get(test) ?? 0) / Math.sqrt((tests.get(test) ?? 0) + 60);
-    const counts = new Map<string, number>();
-    const order = [...values.keys()]
-      .toSorted((one, other) => promiseOf(other) - promiseOf(one))
-      .map((test): [string, number] => {
-        const n = (counts.get(fileOf(test)) ?? 0) + 1;
-        counts.set(fileOf(test), n);
-        return [test, promiseOf(test) / Math.sqrt(n)];
-      })
-      .toSorted(([, one], [, other]) => other - one);
-    return [id, order.map(([test]) => test)];
-  });
-  return new Map(ranked);
-}
-
-/** Names a mutant as long as its line is the same, wherever it is in the file. */
-function keyOf({ fileName, location, mutatorName, replacement }: Mutant): string {
-  const { line, column } = location.start;
-  return [fileName, linesOf(fileName)[line], column, mutatorName, replacement].join(' ');
-}
-
-const lines = new Map<string, string[]>();
-function linesOf(file: string): string[] {
-  const known = lines.get(file) ?? readFileSync(join(ROOT, file), 'utf8').split('\n');
-  lines.set(file, known);
-  return known;
-}
-
-const lastDetections = (): Record<string, string> =>
-  existsSync(MEMORY) ? JSON.parse(readFileSync(MEMORY, 'utf8')) : {};
-
-function remember(mutants: ReadonlyMap<number, Mutant>, { detected }: Knowledge): void {
-  const entries = [...detected].map(([id, test]) => [keyOf(mutants.get(id) as Mutant), test]);
-  writeFileSync(MEMORY, JSON.stringify({ ...lastDetections(), ...Object.fromEntries(entries) }));
-}
-
 /** Prints what has survived. Returns the score in percent. */
 function report(
   mutants: ReadonlyMap<number, Mutant>,
-  { testsOf, onLoad, outside, detected }: Knowledge,
+  { testsOf, onLoad, outside, detected }: Results,
 ): number {
   const reached = (id: number) => testsOf.get(id)?.length ?? 0;
   const isStatic = (id: number) => reached(id) === 0 && (onLoad.has(id) || outside.has(id));

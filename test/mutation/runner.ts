@@ -8,8 +8,8 @@ import { shared, takeReached } from './shared.ts';
 /*
  * Repeats a test with one mutant after the other, in the running process: a start of processes and
  * local clouds for each mutant takes a hundred times as long. Items, mails and lines of clouds are
- * restored before each repetition. A mutant is detected if the test fails with it, and passes
- * without it right after.
+ * restored before each repetition. A mutant is detected if a test that can be repeated fails with
+ * it; the next mutant is tried once the test passes again.
  */
 
 type Task = Parameters<TestRunner['onBeforeRunTask']>[0];
@@ -30,7 +30,7 @@ interface Repetition {
   readonly before: Awaited<ReturnType<typeof stateOfClouds>>;
   after?: Repetition['before'];
   ms: number;
-  step: 'without' | 'mutant' | 'confirm' | 'confirm again' | 'end';
+  step: 'without' | 'repeat' | 'mutant' | 'confirm' | 'confirm again' | 'end' | 'stuck';
   active: number;
 }
 
@@ -88,6 +88,10 @@ function next(
   fails: boolean,
   message: string,
 ): Repetition['step'] {
+  if (step === 'without' || step === 'repeat') {
+    if (fails) note(plan, { unusable: name, message });
+    return fails ? 'end' : step === 'without' ? 'repeat' : 'mutant';
+  }
   if (step === 'mutant' && fails) return 'confirm';
   if (onLoad.has(active)) restartFunctions();
   // Functions remember what they did with the mutant.
@@ -95,12 +99,8 @@ function next(
     restartFunctions();
     return 'confirm again';
   }
-  if (step !== 'mutant' && fails) {
-    note(plan, { unusable: name, message });
-    return 'end';
-  }
-  if (step !== 'without') note(plan, { tried: active, test: name, isDetected: step !== 'mutant' });
-  return 'mutant';
+  note(plan, { tried: active, test: name, isDetected: step !== 'mutant' });
+  return fails ? 'stuck' : 'mutant';
 }
 
 export default class extends TestRunner {
@@ -111,7 +111,7 @@ export default class extends TestRunner {
     await super.onBeforeRunTask(test);
     this.current = undefined;
     const mutants = plan.mutants?.[nameOf(test)];
-    if (mutants) test.repeats = 3 * mutants.length + 3;
+    if (mutants) test.repeats = 3 * mutants.length + 4;
   }
 
   override async onBeforeTryTask(task: Task, options: Options): Promise<void> {
@@ -179,6 +179,8 @@ export default class extends TestRunner {
       current.after = await stateOfClouds();
     }
     current.step = next(current, fails, String(errors?.[0]?.message));
+    // What the mutant has left would fail other tests: a silent process is ended (run.ts).
+    if (current.step === 'stuck') await new Promise(() => undefined);
   }
 
   private noteReached(test: Task, passes: boolean, ms: number): void {

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import root from '../../vitest.config.ts';
 import { readPlan } from './plan.ts';
 
 const { files } = readPlan();
@@ -14,6 +15,7 @@ class AsPlanned extends BaseSequencer {
 
 export default defineConfig({
   test: {
+    env: root.test?.env ?? {},
     include: [...files],
     sequence: { sequencer: AsPlanned },
     runner: './test/mutation/runner.ts',
