@@ -386,6 +386,7 @@ const OBJECT_NAME: Record<EntityName, string> = {
   audit: 'audit',
 };
 
+/** A response with a body, from which other forms of errors are made. */
 export type ProblemResponse = Response & { readonly body: string };
 
 /**

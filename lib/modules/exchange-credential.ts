@@ -139,7 +139,7 @@ function credentialsOf(
   return { clientId, secret };
 }
 
-/** Leaves `+` for a space, which no client id or secret has. Fails with invalid-client. */
+/** Keeps a `+`: it would be a space, which no client id or secret has. Fails with invalid-client. */
 function formDecoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -302,7 +302,8 @@ describe('transact', () => {
       [
         { act: 'Put', key: key('1'), attributes },
         { act: 'Update', key: key('3'), update, ...parts },
-        { act: 'Delete', key: key('5'), names: {}, values: {} },
+        // DynamoDB rejects an empty condition; without it, the deletion would have none.
+        { act: 'Delete', key: key('5'), condition: '', names: {}, values: {} },
         { act: 'ConditionCheck', key: key('6'), ...parts },
       ],
       'token',
@@ -320,7 +321,7 @@ describe('transact', () => {
         TransactItems: [
           { Put: { TableName: 'Gates', Item: { ...wire('1'), n: { N: '1' }, deep: { M: {} } } } },
           { Update: { ...sent, Key: wire('3'), UpdateExpression: update } },
-          { Delete: { TableName: 'Gates', Key: wire('5') } },
+          { Delete: { TableName: 'Gates', ConditionExpression: '', Key: wire('5') } },
           { ConditionCheck: { ...sent, Key: wire('6') } },
         ],
       },
