@@ -35,7 +35,7 @@ const CHUNK_MS = 60_000;
 /** What mutants are tried with; test/local has commands whose rules have no tests of their own. */
 const TESTS = [
   'test/{unit,api}/**/*.test.ts',
-  'test/interleavings/interleavings.test.ts',
+  'test/interleavings/{interleavings,plans}.test.ts',
   'test/local/{person,verify,transfer,emergency,restore-rehearsal,plan-command}.test.ts',
 ];
 /** These load functions within a test: what is made on load would count as tested by them. */
