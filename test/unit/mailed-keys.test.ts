@@ -3,7 +3,6 @@ import {
   confirms,
   hashOf,
   isUsable,
-  mailboxHashOf,
   newConfirmationKey,
   newResetKey,
   userIdIn,
@@ -13,24 +12,6 @@ import type { User } from '../../lib/users/user.ts';
 const NOW = 1_900_000_000_123;
 const HOUR = 3_600_000;
 const ada = { id: 7, email: 'ada@b.c', activated: true, securityStamp: 'first' } as User;
-
-it('a new key of a reset is random, and stored as its hash for a day', () => {
-  const [{ key, write }, other] = [newResetKey(ada, NOW), newResetKey(ada, NOW)];
-
-  expect(key).toMatch(/^[\w-]{43}$/);
-  expect(other.key).not.toBe(key);
-  expect(write).toMatchObject({
-    act: 'Put',
-    key: { pk: `RESET#${hashOf(key)}`, sk: 'RESET' },
-    attributes: {
-      userId: 7,
-      securityStamp: 'first',
-      mailbox: mailboxHashOf(ada),
-      issuedAt: NOW,
-      expires: 1_900_086_400,
-    },
-  });
-});
 
 it.each<[string, Partial<User>, number, boolean]>([
   ['is usable', {}, NOW, true],
@@ -45,27 +26,6 @@ it.each<[string, Partial<User>, number, boolean]>([
   const { write } = newResetKey(ada, NOW);
 
   expect(isUsable(write.attributes as never, { ...ada, ...changed }, now)).toBe(expected);
-});
-
-it('a new key of an address is random, names the user and is valid for a day', () => {
-  const [{ key, write }, other] = [
-    newConfirmationKey(ada, 'new@b.c', NOW),
-    newConfirmationKey(ada, 'new@b.c', NOW),
-  ];
-
-  expect(key).toMatch(/^7-[\w-]{43}$/);
-  expect(other.key).not.toBe(key);
-  expect(write).toEqual({
-    act: 'Put',
-    key: { pk: 'PENDING-EMAIL#0000000000000007', sk: 'EMAIL' },
-    attributes: {
-      email: 'new@b.c',
-      keyHash: hashOf(key),
-      securityStamp: 'first',
-      mailbox: mailboxHashOf(ada),
-      expires: 1_900_086_400,
-    },
-  });
 });
 
 const RANDOM = 'x-_4'.repeat(11).slice(1);

@@ -32,8 +32,6 @@ it('a session lasts as long as its token, and names no more of the client', () =
 it.each<[string, object, number, boolean]>([
   ['is live in its last millisecond', {}, NOW + 59_999, true],
   ['has ended when its token expires', {}, NOW + 60_000, false],
-  ['has ended after a new password', { passwordChanges: 3 }, NOW, false],
-  ['has ended after the end of all', { sessionEndings: 2 }, NOW, false],
   [
     'is live if its user was read before the change that keeps it',
     { passwordChanges: 1, sessionEndings: undefined },
