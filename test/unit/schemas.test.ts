@@ -8,11 +8,12 @@ import * as Parameters from '../../lib/integrations/parameter-contracts.ts';
 import * as Users from '../../lib/users/user-contracts.ts';
 import { isLogin, loginInPath } from '../../lib/users/user-schema.ts';
 
-/** The output of a schema, or the first message for each rejected field. */
+/** The output of a schema, or the first message at each path. */
 function parse(schema: v.GenericSchema, value: unknown): unknown {
   const { success, output, issues } = v.safeParse(schema, value, { abortPipeEarly: true });
   if (success) return output;
-  return `rejected: ${issues.map((issue) => `${v.getDotPath(issue)} ${codeOf(issue)}`).join(', ')}`;
+  const messages = issues.map((issue) => [v.getDotPath(issue), codeOf(issue)].join(' ').trim());
+  return `rejected: ${messages.join(', ')}`;
 }
 /**
  * As in lib/http/request.ts, a missing or null value is NotNull unless it is the id of an update.
@@ -20,88 +21,10 @@ function parse(schema: v.GenericSchema, value: unknown): unknown {
 const codeOf = ({ input, message }: v.BaseIssue<unknown>): string =>
   message !== 'no-id' && (input === undefined || input === null) ? 'NotNull' : message;
 
-type Fields = Record<string, unknown>;
-interface Body {
-  readonly schema: v.GenericSchema;
-  /** The smallest accepted body, and its parsed form if that is another one. */
-  readonly least: Fields;
-  readonly parsed?: Fields;
-}
+const NEW_USER = Users.CreateUser.body.entries;
+const OWN_ACCOUNT = Accounts.UpdateAccount.body.entries;
+const PARAMETER = Parameters.UpdateParameter.body.entries;
 
-const USER = { login: 'ada', email: 'ada@b.c' };
-const INTEGRATION = { name: 'n', shortName: 's', integrationType: 'API' };
-const PARAMETER = { integration: { id: 7 }, confName: 'n', confValue: 'v' };
-
-const BODIES: Record<string, Body> = {
-  'a new user': {
-    schema: Users.CreateUser.body,
-    least: USER,
-    parsed: { ...USER, id: undefined, activated: true, langKey: 'en', authorities: [] },
-  },
-  'a changed user': {
-    schema: Users.UpdateUser.body,
-    least: { id: 7, ...USER },
-  },
-  'an own account': { schema: Accounts.UpdateAccount.body, least: {} },
-  'a new integration': {
-    schema: Integrations.CreateIntegration.body,
-    least: INTEGRATION,
-    parsed: { ...INTEGRATION, id: undefined, active: true },
-  },
-  'a changed integration': {
-    schema: Integrations.UpdateIntegration.body,
-    least: { id: 7, ...INTEGRATION, active: false },
-  },
-  'a new parameter': {
-    schema: Parameters.CreateParameter.body,
-    least: PARAMETER,
-    parsed: { ...PARAMETER, id: undefined },
-  },
-  'a changed parameter': {
-    schema: Parameters.UpdateParameter.body,
-    least: { id: 7, ...PARAMETER },
-  },
-  'a login': {
-    schema: Accounts.Authenticate.body,
-    least: { username: 'x', password: '' },
-    parsed: { username: 'x', password: '', code: null, rememberMe: false },
-  },
-  'a changed password': {
-    schema: Accounts.ChangePassword.body,
-    least: { currentPassword: '', newPassword: 'abcd' },
-  },
-  'a reset password': {
-    schema: Accounts.FinishReset.body,
-    least: { key: 'k', newPassword: 'abcd' },
-  },
-};
-const bodyOf = (name: string): Body => BODIES[name] as Body;
-const rejection = (field: string, message: string) => `rejected: ${field} ${message}`;
-
-describe.each(Object.entries(BODIES))('%s', (_, { schema, least, parsed = least }) => {
-  it('requires only its mandatory fields and has defaults for the others', () => {
-    expect(parse(schema, least)).toStrictEqual(parsed);
-  });
-
-  it.each(Object.keys(least))('requires %s, which must not be null', (field) => {
-    const { [field]: _left, ...others } = least;
-    const message = field === 'id' ? 'no-id' : 'NotNull';
-
-    expect(parse(schema, others)).toBe(rejection(field, message));
-    expect(parse(schema, { ...least, [field]: null })).toBe(rejection(field, message));
-  });
-
-  it('drops unknown fields', () => {
-    const unknown = { version: 9, passwordHash: 'x', pk: 'x', createdBy: 'x', module: {} };
-
-    expect(parse(schema, { ...least, ...unknown })).toStrictEqual(parsed);
-  });
-});
-
-const USERS = ['a new user', 'a changed user'];
-const PERSONAL = [...USERS, 'an own account'];
-const INTEGRATIONS = ['a new integration', 'a changed integration'];
-const PARAMETERS = ['a new parameter', 'a changed parameter'];
 const x = (length: number): string => 'x'.repeat(length);
 
 /** A value of a field, and the output if it is another one. */
@@ -110,7 +33,7 @@ const as = (output: unknown, ...values: unknown[]): Accepted[] =>
   values.map((value) => [value, output]);
 const asSent = (...values: unknown[]): Accepted[] => values.map((value) => [value, value]);
 
-/** The rejected values by message, which is about the field unless it names another path. */
+/** The rejected values by message, which may begin with the path of a part. */
 type Rejected = Readonly<Record<string, readonly unknown[]>>;
 
 const NO_TEXT = [7, true, ['xx'], {}];
@@ -118,19 +41,6 @@ const ONE_LINE = [...'\n\r\t\0\u001f\u007f\u0085\u009f'].flatMap((char) => [
   `en${char}`,
   `${char}en`,
 ]);
-const LINE: [Accepted[], Rejected] = [
-  [...asSent('x', x(50), ' é–\u00a0'), ...as(undefined, '', null)],
-  { Size: [x(51)], TypeMismatch: NO_TEXT, Pattern: ['xx\ud800', ...ONE_LINE] },
-];
-const NAME: [Accepted[], Rejected] = [
-  asSent('x', x(255), ' x '),
-  { Size: [x(256)], NotBlank: ['', ' \t\n\u00a0'], TypeMismatch: NO_TEXT, Pattern: ['xx\ud800'] },
-];
-const flag = (byDefault?: boolean): [Accepted[], Rejected] => [
-  [...asSent(true, false), ...(byDefault === undefined ? [] : as(byDefault, null))],
-  { TypeMismatch: ['true', 1, {}], ...(byDefault === undefined && { NotNull: [null] }) },
-];
-
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const NO_IDS = ['01', '0', '-1', '1.5', '1e3', '+1', ' 1', '1 ', 'x', '9007199254740992'];
 const ROLES = ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'];
@@ -153,21 +63,12 @@ const EMPTY_LABELS = ['.', '.b', 'b..c', 'b.c..', 'b\u3002\u3002c'];
 const MISREAD = ['%62.c', '1.2', '256', '0x7f.1', '192.0.2.01', '\uff11.1.1.1'];
 
 const PASSWORDS = [x(4), x(100), '😀'.repeat(4), '😀'.repeat(100), ' '.repeat(4)];
-const NEW_PASSWORD: [Accepted[], Rejected] = [
-  [...asSent(...PASSWORDS), ...as('\u00e9'.repeat(100), 'e\u0301'.repeat(100))],
-  {
-    Size: [x(3), x(101), '😀'.repeat(3), '😀'.repeat(101), 'e\u0301'.repeat(3)],
-    Pattern: ['abcd\ud83d'],
-    TypeMismatch: [12_345],
-  },
-];
-const ANY_TEXT: [Accepted[], Rejected] = [asSent('', 'x', x(200), '\ud800'), { TypeMismatch: [7] }];
 
 /* One field of each kind; the limits of every field are in openapi.json. */
-const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
+it.each<[string, v.GenericSchema, Accepted[], Rejected]>([
   [
     'login',
-    USERS,
+    NEW_USER.login,
     asSent('x', x(50)),
     {
       NotBlank: [''],
@@ -176,32 +77,41 @@ const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
       Pattern: ['xx\ud800', '.', 'a b', 'authorities'],
     },
   ],
-  ['firstName', PERSONAL, ...LINE],
-  ['firstName', PERSONAL, asSent('😀'.repeat(50)), { Size: ['😀'.repeat(51)] }],
+  [
+    'firstName',
+    OWN_ACCOUNT.firstName,
+    [...asSent('x', x(50), '😀'.repeat(50), ' é–\u00a0'), ...as(undefined, '', null)],
+    {
+      Size: [x(51), '😀'.repeat(51)],
+      TypeMismatch: NO_TEXT,
+      Pattern: ['xx\ud800', ...ONE_LINE],
+    },
+  ],
+  ['langKey of a new user', NEW_USER.langKey, as('en', null, ''), {}],
   [
     'langKey',
-    PERSONAL,
+    OWN_ACCOUNT.langKey,
     asSent('xx', x(10), ' é–\u00a0'),
-    { Size: ['x', x(11)], TypeMismatch: NO_TEXT, Pattern: ['xx\ud800', ...ONE_LINE] },
-  ],
-  ['langKey', ['a new user'], as('en', null, ''), {}],
-  ['langKey', ['a changed user', 'an own account'], [], { NotNull: [null], Size: [''] }],
-  [
-    'email',
-    PERSONAL,
-    asSent('a@b', LONGEST_EMAIL),
-    { Size: ['', 'a@', `e${LONGEST_EMAIL}`], TypeMismatch: NO_TEXT, Pattern: ['a\ud800@b.c'] },
+    {
+      NotNull: [null],
+      Size: ['', 'x', x(11)],
+      TypeMismatch: NO_TEXT,
+      Pattern: ['xx\ud800', ...ONE_LINE],
+    },
   ],
   [
     'email',
-    ['an own account'],
+    OWN_ACCOUNT.email,
     asSent(
-      ...['Ada.L@Example.COM', 'o\u0301@b.c', LIGATURES, PAIRS],
+      ...['a@b', LONGEST_EMAIL, 'Ada.L@Example.COM', 'o\u0301@b.c', LIGATURES, PAIRS],
       ...DOMAINS.map((domain) => `aa@${domain}`),
       ...ONLY_BEFORE_AT.map((char) => `a${char}a@b.c`),
     ),
     {
-      Size: [`e\u0301${'a'.repeat(249)}@b.c`, `${LIGATURES}d`, `\u{1F469}${PAIRS}`],
+      Size: [
+        ...['', 'a@', `e${LONGEST_EMAIL}`, `e\u0301${'a'.repeat(249)}@b.c`],
+        ...[`${LIGATURES}d`, `\u{1F469}${PAIRS}`],
+      ],
       Email: [
         ...['aaa', '@b.c', 'aa@'],
         ...[...EMPTY_LABELS, ...MISREAD].map((domain) => `aa@${domain}`),
@@ -211,29 +121,30 @@ const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
         ]),
       ],
       NotNull: [null],
+      TypeMismatch: NO_TEXT,
+      Pattern: ['a\ud800@b.c'],
     },
   ],
-  ['activated', ['a new user'], ...flag(true)],
-  ['activated', ['a changed user'], ...flag()],
   [
     'authorities',
-    USERS,
+    NEW_USER.authorities,
     [...asSent(['ROLE_ANALYST', 'ROLE_ADMIN'], []), ...as([...ROLES], [...ROLES, ...ROLES])],
-    { 'authorities.1 Pattern': [['ROLE_USER', 'ROLE_ROOT']], TypeMismatch: ['ROLE_USER'] },
+    { '1 Pattern': [['ROLE_USER', 'ROLE_ROOT']], TypeMismatch: ['ROLE_USER'] },
   ],
-  ['authorities', ['a new user'], as([], null), {}],
-  ['authorities', ['a changed user'], [], { NotNull: [null] }],
-  ['name', INTEGRATIONS, ...NAME],
   [
-    'description',
-    INTEGRATIONS,
-    [...asSent('x', x(1000), ' \n'), ...as(undefined, '', null)],
-    { Size: [x(1001)], TypeMismatch: NO_TEXT, Pattern: ['xx\ud800'] },
+    'name',
+    Integrations.UpdateIntegration.body.entries.name,
+    asSent('x', x(255), ' x '),
+    {
+      Size: [x(256)],
+      NotBlank: ['', ' \t\n\u00a0'],
+      TypeMismatch: NO_TEXT,
+      Pattern: ['xx\ud800'],
+    },
   ],
-  ['integrationType', INTEGRATIONS, [], { Pattern: ['api', 'OTHER', ''] }],
   [
     'confValue',
-    PARAMETERS,
+    PARAMETER.confValue,
     asSent('x', ' ', x(16_384), 'é'.repeat(8192)),
     {
       NotBlank: [''],
@@ -245,17 +156,17 @@ const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
   ],
   [
     'integration',
-    PARAMETERS,
+    PARAMETER.integration,
     as({ id: 8 }, { id: 8, name: 'x' }, { id: '8' }),
     {
-      'integration.id NotNull': [{}, { id: null }, { id: '' }],
-      'integration.id TypeMismatch': [{ id: '08' }],
+      'id NotNull': [{}, { id: null }, { id: '' }],
+      'id TypeMismatch': [{ id: '08' }],
       TypeMismatch: [8, 'x'],
     },
   ],
   [
     'id',
-    ['a changed user', 'a changed integration', 'a changed parameter'],
+    PARAMETER.id,
     [...as(1, 1, '1'), ...as(LARGEST, LARGEST, String(LARGEST))],
     {
       'no-id': [undefined, null, ''],
@@ -263,38 +174,25 @@ const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
     },
   ],
   [
-    'id',
-    ['a new user', 'a new integration', 'a new parameter'],
-    as(undefined, undefined, null, ''),
-    { 'id-not-wanted': [1, '1'], TypeMismatch: [0, 'x'] },
-  ],
-  ['password', ['a new user'], ...NEW_PASSWORD],
-  ['password', ['a new user'], as(undefined, '', null, undefined), {}],
-  ['newPassword', ['a changed password', 'a reset password'], ...NEW_PASSWORD],
-  [
     'password',
-    ['a changed user', 'an own account'],
-    asSent('', null),
-    { Size: ['x', ' '], TypeMismatch: [7] },
+    NEW_USER.password,
+    [
+      ...asSent(...PASSWORDS),
+      ...as('\u00e9'.repeat(100), 'e\u0301'.repeat(100)),
+      ...as(undefined, '', null, undefined),
+    ],
+    {
+      Size: [x(3), x(101), '😀'.repeat(3), '😀'.repeat(101), 'e\u0301'.repeat(3)],
+      Pattern: ['abcd\ud83d'],
+      TypeMismatch: [12_345],
+    },
   ],
-  ['code', ['a login'], asSent('', '123 456', null), { TypeMismatch: [123456] }],
-  ['currentPassword', ['a changed password'], ...ANY_TEXT],
-];
-
-it.each(
-  FIELDS.flatMap(([field, bodies, ...rules]) =>
-    bodies.map((body) => [field, body, ...rules] as const),
-  ),
-)('the field %s of %s has its limits', (field, name, accepted, rejected) => {
-  const { schema, least, parsed = least } = bodyOf(name);
-  const parseField = (value: unknown) => parse(schema, { ...least, [field]: value });
-
+])('the field %s has its limits', (_, schema, accepted, rejected) => {
   for (const [value, output] of accepted)
-    expect(parseField(value), JSON.stringify(value)).toStrictEqual({ ...parsed, [field]: output });
-  for (const [message, values] of Object.entries(rejected)) {
-    const expected = message.includes(' ') ? `rejected: ${message}` : rejection(field, message);
-    for (const value of values) expect(parseField(value), JSON.stringify(value)).toBe(expected);
-  }
+    expect(parse(schema, value), JSON.stringify(value)).toStrictEqual(output);
+  for (const [message, values] of Object.entries(rejected))
+    for (const value of values)
+      expect(parse(schema, value), JSON.stringify(value)).toBe(`rejected: ${message}`);
 });
 
 it('a login consists of the allowed characters only', () => {
