@@ -148,6 +148,7 @@ describe('a credential', () => {
     expect(wrong.map(({ body }) => body.fieldErrors[0].message)).toEqual([
       ...['Size', 'Size', 'Pattern', 'Pattern', 'Pattern', 'Pattern'],
     ]);
+    expect(wrong[1]?.body.fieldErrors[0].reason).toBe('in the next 365 days');
     expect(Date.parse(local.body.expires) - Date.now()).toBeGreaterThan(day);
     expect([active, (await list(id)).length]).toEqual([2, 1]);
     expect((await exchange(soon.body.clientId, soon.body.clientSecret)).status).toBe(401);

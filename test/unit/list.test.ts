@@ -174,28 +174,6 @@ describe('a page', () => {
   });
 });
 
-describe('an order', () => {
-  const items = [
-    itemOf('USER', 1, 'b'),
-    itemOf('USER', 2),
-    itemOf('USER', 3, 'a'),
-    itemOf('USER', 4, 'b'),
-    itemOf('USER', 5, ''),
-    itemOf('USER', 6),
-  ];
-
-  it.each([
-    ['ascending', [{ field: 'name', descending: false }], [5, 3, 1, 4, 2, 6]],
-    [
-      'descending, ties by id descending',
-      [{ field: 'name', descending: true }, DESCENDING],
-      [4, 1, 3, 5, 6, 2],
-    ],
-  ])('puts absent values last and breaks ties by id: %s', async (_, sort, expected) => {
-    expect(idsIn(await listOf(items).page({ sort }))).toEqual(expected);
-  });
-});
-
 describe('the cost of a list', () => {
   it.each<[Kind, number]>([
     ['USER', 0.11],
@@ -355,17 +333,6 @@ describe('a filter in a list of more than 10,000 entities, in the order of ids',
       itemOf('USER', n + 1, ids.includes(n + 1) ? 'x' : undefined),
     );
   const filtered = { size: 2, filters: [NAMED] };
-
-  it('is charged for each 1,000 before they are read', async () => {
-    const list = listOf(named([1, 2, 1500]));
-
-    await list.page(filtered);
-
-    expect(list.spent).toEqual([110, 110]);
-    expect(list.table.calls).toEqual(
-      ['getAll 1', ...Array(2).fill(['spend', 'query USER'])].flat(),
-    );
-  });
 
   /** A list whose charges fail after this many. */
   function failingAfter(charges: number, code: string) {

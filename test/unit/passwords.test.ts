@@ -35,26 +35,21 @@ describe('the self-test of argon2', () => {
     expect(() => requireArgon2(implementation)).toThrow(new Error(MESSAGE));
   });
 
-  it.each(['argon2Sync = () => { throw new Error("unsupported") }', 'argon2Sync = undefined'])(
-    'runs when the module loads: crypto.%s',
-    async (broken) => {
-      const setUp =
-        `import crypto from 'node:crypto'; import { syncBuiltinESMExports } from 'node:module';` +
-        `crypto.${broken}; syncBuiltinESMExports();`;
-      const file = pathToFileURL(join(import.meta.dirname, '../../lib/passwords/hasher.ts')).href;
-      const script =
-        `${setUp} await import(${JSON.stringify(file)}).catch((error) => ` +
-        'console.log(error.message));';
+  it('runs when the module loads', async () => {
+    const file = pathToFileURL(join(import.meta.dirname, '../../lib/passwords/hasher.ts')).href;
+    const script =
+      `import crypto from 'node:crypto'; import { syncBuiltinESMExports } from 'node:module';` +
+      'crypto.argon2Sync = undefined; syncBuiltinESMExports();' +
+      `await import(${JSON.stringify(file)}).catch((error) => console.log(error.message));`;
 
-      const { stdout } = await promisify(execFile)(process.execPath, [
-        '--input-type=module',
-        '-e',
-        script,
-      ]);
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--input-type=module',
+      '-e',
+      script,
+    ]);
 
-      expect(stdout.trim()).toBe(MESSAGE);
-    },
-  );
+    expect(stdout.trim()).toBe(MESSAGE);
+  });
 });
 
 /** The commonest first. */

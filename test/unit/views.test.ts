@@ -2,10 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { anonymous, auditEntry } from '../../lib/audit/audit-entry.ts';
 import { auditView, entryOf } from '../../lib/audit/read-audits.ts';
 import { pick, viewOf } from '../../lib/contract/entity-fields.ts';
-import { health } from '../../lib/status/health.ts';
 import { standingOf } from '../../lib/users/user.ts';
-import { awsError } from '../support/doubles/aws-calls.ts';
-import { memoryTable } from '../support/doubles/memory-table.ts';
 
 it('an audit entry without changes is shown as stored, without its expiry', () => {
   const entry = {
@@ -70,15 +67,6 @@ it('picking keeps a present field that is undefined, and adds no absent one', ()
   expect(Object.keys(pick(change, ['a', 'b']))).toEqual(['a']);
 });
 
-it('the service is unavailable without its table, and fails as other reads do', async () => {
-  const missing = awsError('ResourceNotFoundException');
-  const denied = awsError('AccessDeniedException');
-  const failing = (error: Error) => health({ ...memoryTable(), get: () => Promise.reject(error) });
-
-  await expect(failing(missing)).rejects.toMatchObject({ code: 'unavailable', cause: missing });
-  await expect(failing(denied)).rejects.toBe(denied);
-});
-
 describe('the state of a user', () => {
   const [invitedAt, now] = ['2026-01-02T00:00:00.000Z', Date.parse('2026-01-02T12:00:00Z')];
   const until = '2026-01-03T00:00:00.000Z';
@@ -86,8 +74,6 @@ describe('the state of a user', () => {
 
   it.each([
     ['active', null, { lastLogin: before }],
-    ['neverLoggedIn', null, {}],
-    ['invited', until, { invitedAt }],
     ['invited', until, { invitedAt, lastLogin: before }],
     ['active', null, { invitedAt, lastLogin: after }],
     ['deactivated', null, { invitedAt, lastLogin: before, activated: false }],
