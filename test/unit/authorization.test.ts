@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { actionsOf, isWrite } from '../../infra/local/calls/actions.ts';
+import { actionsOf } from '../../infra/local/calls/actions.ts';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { openAuthorization, readPolicies } from '../../infra/local/iam/authorization.ts';
 import { type AccessRequest, type Grant, readPolicy } from '../../infra/local/iam/policy.ts';
@@ -105,13 +105,6 @@ describe('a DynamoDB call', () => {
 
     expect(actionsOf(call)[0]?.attributes).toEqual(['pk', 'sk', ...expected]);
   });
-
-  it('is a write only for operations that write', () => {
-    const writes = ['TransactWriteItems', 'PutItem', 'UpdateItem', 'DeleteItem'];
-    const reads = ['GetItem', 'BatchGetItem', 'TransactGetItems', 'Query', 'Scan'];
-
-    expect([...writes, ...reads].filter(isWrite)).toEqual(writes);
-  });
 });
 
 /** The access requests that a call causes under a policy that allows everything or nothing. */
@@ -153,19 +146,6 @@ describe('the authorization of a call', () => {
       { ...onKey('A'), ...enclosed },
       { ...onKey('B'), ...enclosed },
     ]);
-  });
-
-  it('checks each key of a batch, without an enclosing operation', () => {
-    const RequestItems = { Table: { Keys: [key('A'), key('B')] } };
-
-    expect(requestsOf(dynamo('BatchGetItem', { RequestItems }))).toEqual([
-      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: onKey('A') },
-      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: onKey('B') },
-    ]);
-  });
-
-  it('ends at the first denial', () => {
-    expect(requestsOf(dynamo('GetItem', on('A')), TABLE_KEY, false)).toHaveLength(1);
   });
 
   it('checks a scan on the whole table, without leading keys', () => {
@@ -235,19 +215,8 @@ describe('openAuthorization', () => {
 
   const onTable = (action: string, pk: string) =>
     `f is not authorized to perform ${action} on Table for ${pk}`;
-  const deleteA = dynamo('DeleteItem', on('A'));
   const getA = dynamo('GetItem', on('A'));
   it.each<[string, object[], Call, string | undefined]>([
-    ['another action', [ALL, decrypt], deleteA, onTable('dynamodb:DeleteItem', 'A')],
-    ['another key', [forKeys('B'), decrypt], getA, onTable('dynamodb:GetItem', 'A')],
-    ['the table’s KMS key', [ALL], getA, 'f is not authorized to perform kms:Decrypt on TableKey'],
-    ['none', [ALL, decrypt], getA, undefined],
-    [
-      'a key in a transaction',
-      [forKeys('A'), decrypt],
-      dynamo('TransactWriteItems', { TransactItems: [{ Put: item('A') }, { Put: item('B') }] }),
-      onTable('dynamodb:PutItem', 'B'),
-    ],
     [
       'an attribute in a transaction',
       [forAttributes('pk', 'sk', 'a'), decrypt],
