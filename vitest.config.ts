@@ -25,8 +25,7 @@ const ONE_VERSION_TESTS = process.env.RELEASE
       'test/api/{call-budgets,ended-sessions,format,head,list-costs}.test.ts',
       'test/api/{audit-log,cross-site,edge,emergency,mixed-versions}.test.ts',
       'test/api/{password-policy,second-factor-required}.test.ts',
-      'test/{api/scim,concurrency/identity-log-ins}.test.ts',
-      'test/api/{issuer-keys,module-identities,single-sign-on,wrong-id-tokens}.test.ts',
+      'test/api/{issuer-keys,module-identities,scim,single-sign-on,wrong-id-tokens}.test.ts',
     ]
   : [];
 
