@@ -4,7 +4,6 @@ import { commit } from '../../lib/table/change.ts';
 import { pendingEmailKey } from '../../lib/users/user-items.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
-import { openMeanwhile } from '../support/instance/hold-transactions.ts';
 import { expectIntact, itemsOf } from '../support/instance/items.ts';
 import type { Gatehouse, Received } from '../support/instance/launch.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
@@ -14,10 +13,6 @@ import { recordUnused } from '../support/stack/unused-permissions.ts';
 
 const CHANGES = { confirmEmailChanges: true };
 
-/** What happens before the next address is confirmed. */
-const meanwhile = openMeanwhile(
-  ({ functionName }) => functionName === 'POST /api/account/confirm-email',
-);
 let gatehouse: Gatehouse;
 let admin: string;
 beforeAll(async () => {
@@ -25,10 +20,6 @@ beforeAll(async () => {
   gatehouse = await startGatehouse({
     assembly: assemblyOf('dev', CHANGES),
     onUnusedPermissions: (permissions) => recordUnused(inject('assembly'), permissions),
-    async intercept(call, forward) {
-      await meanwhile.before(call);
-      return forward();
-    },
   });
   admin = await gatehouse.adminToken();
 });
@@ -217,20 +208,6 @@ describe('the key of a new address', () => {
       expect((await confirm(key)).status).toBe(400);
     },
   );
-
-  it('is used by exactly one of two concurrent requests', async () => {
-    const { key } = await makeRequest('contended');
-    let other: Received | undefined;
-
-    const one = await meanwhile.during(
-      () => confirm(key),
-      async () => {
-        other = await confirm(key);
-      },
-    );
-
-    expect([one, other as Received].map(outcomeOf)).toEqual([UNKNOWN, 'confirmed']);
-  });
 });
 
 describe('an administrator', () => {

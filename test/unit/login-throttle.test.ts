@@ -253,6 +253,8 @@ describe('an attempt', () => {
 
   it('with a wrong code after the right password is reported once a day', async () => {
     const { table, throttle } = await opened([failed(3)]);
+    // Its source reaches its limit at this moment.
+    table.updateOutcomes.push(true, false);
     const reject = async () => ({ ...(await wrong()), codeRejectedOf: ada });
 
     await attempt(throttle, reject).catch(() => undefined);
