@@ -183,4 +183,12 @@ describe('the audit trail', () => {
     for (const value of ['a-secret', 'argon2'])
       expect(JSON.stringify(entries)).not.toContain(value);
   });
+
+  it('rejects the cursor of another list with 400', async () => {
+    const cursor = Buffer.from('after 1').toString('base64url');
+
+    const { status, body } = await list(`cursor=${cursor}`);
+
+    expect([status, body.fieldErrors]).toMatchObject([400, [{ field: 'cursor' }]]);
+  });
 });

@@ -102,10 +102,3 @@ it.each<[number, string, () => Headers]>([
 ])('a change gets %i from %s', async (status, _, headers) => {
   expect((await finishReset(headers())).status).toBe(status);
 });
-
-it('a mailed link is followed', async () => {
-  const headers = site('cross-site', 'navigate', 'document');
-
-  expect((await gatehouse.call('GET', '/.well-known/jwks.json', { headers })).status).toBe(200);
-  expect((await gatehouse.call('GET', '/console/set-password', { headers })).status).toBe(200);
-});

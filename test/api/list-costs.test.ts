@@ -46,7 +46,6 @@ describe('the cost of a list', () => {
   const table: Record<string, Record<number, string>> = {};
   const first: Cost[] = [];
   const afterCursor: Cost[] = [];
-  const byLogin: Cost[] = [];
 
   it.each(SIZES)('is measured for %i users', { timeout: 600_000 }, async (size) => {
     await fillUsers(gatehouse, size);
@@ -67,20 +66,17 @@ describe('the cost of a list', () => {
     note('lastName.contains=frau-1', await measure('/api/users?lastName.contains=frau-1'));
     await forgetBudget();
     note('lastName.contains=nobody', await measure('/api/users?lastName.contains=nobody'));
-    const byKey = await measure('/api/users?login.equals=admin');
-    note('login.equals=admin', byKey);
+    note('login.equals=admin', await measure('/api/users?login.equals=admin'));
     first.push({ calls: page0.calls, units: page0.units });
     afterCursor.push({ calls: cursor.calls, units: cursor.units });
-    byLogin.push({ calls: byKey.calls, units: byKey.units });
 
     expect([page0.status, cursor.status]).toEqual([200, 200]);
   });
 
-  it('does not grow for the first page, after a cursor and for a filter by login', () => {
+  it('does not grow for the first page and after a cursor', () => {
     if (process.env.LIST_SIZES) console.table(table);
 
     expect(first[0]?.calls).toBe(3);
-    expect(byLogin).toEqual(SIZES.map(() => ({ calls: 3, units: 5 })));
     for (const costs of [first, afterCursor]) {
       for (const each of costs) {
         expect(each.calls).toBe(costs[0]?.calls);
