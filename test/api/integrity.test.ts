@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
@@ -21,14 +18,12 @@ import {
 import { put, type Write } from '../../lib/table/write.ts';
 import { publicKeyItemKey } from '../../lib/tokens/token.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
+import { execute } from '../support/doubles/output.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { type Items, itemsOf, restoreItems } from '../support/instance/items.ts';
 
-/*
- * That the real engine accepts each repair, and that a running service disturbs no verification.
- * test/unit/findings.test.ts has the findings in detail.
- */
+/* That the real engine accepts each repair. test/unit/findings.test.ts has the findings. */
 
 const gatehouse = await useGatehouse({ breaksData: true });
 
@@ -37,45 +32,25 @@ let whole: TableScanner;
 let intact: Items;
 let admin: string;
 
-/**
- * Items per page of a scan. With pages of two, the scan of a short table spans many changes, as
- * with a long one.
- */
-let pageSize = 100;
-
 const ALICE = entityKey('USER', 3);
 const GATE = entityKey('INTEGRATION', 1);
 const ALICES_LOGIN = loginGuardKey('alice');
-const INTEGRATIONS = '/api/utm-integrations';
-const PARAMETERS = '/api/utm-integration-confs';
 
-const send = async (method: string, path: string, body?: object): Promise<{ id: number }> => {
-  const response = await gatehouse.call(method, path, { token: admin, body });
+const send = async (path: string, body: object): Promise<object> => {
+  const response = await gatehouse.call('POST', path, { token: admin, body });
   expect(response.status, response.text).toBeLessThan(300);
   return response.body;
 };
-const createParameter = (id: number) =>
-  send('POST', PARAMETERS, { integration: { id }, confName: 'key', confValue: 'secret' });
-
 beforeAll(async () => {
   const { endpoint, region, tableName } = gatehouse.cloud;
   client = scannerClient({ endpoint, region, credentials: OPERATOR });
-  client.middlewareStack.add(
-    (next, { commandName }) =>
-      (args) =>
-        next(
-          commandName === 'ScanCommand'
-            ? { ...args, input: { ...args.input, Limit: pageSize } }
-            : args,
-        ),
-    { step: 'initialize' },
-  );
   whole = openTableScanner(VERIFIED_ATTRIBUTES, tableName, client);
 
   admin = await gatehouse.adminToken();
   await gatehouse.makeUser('alice', { email: 'Älice@Example.com', password: undefined });
-  const { id } = await send('POST', INTEGRATIONS, INTEGRATION);
-  for (let count = 0; count < 2; count++) await createParameter(id);
+  const integration = await send('/api/utm-integrations', INTEGRATION);
+  const parameter = { integration, confName: 'key', confValue: 'secret' };
+  for (let count = 0; count < 2; count++) await send('/api/utm-integration-confs', parameter);
   intact = await itemsOf(gatehouse.cloud);
 });
 afterEach(() => restoreItems(gatehouse.cloud, intact));
@@ -212,61 +187,10 @@ describe('a repair', () => {
   });
 });
 
-it('a verification finds nothing in an intact table under concurrent changes', async () => {
-  let over = false;
-  let changes = 0;
-  const change = (...request: Parameters<typeof send>) => {
-    changes++;
-    return send(...request);
-  };
-  const busy = [users(0), users(1), integrations(), integrations()];
-  const found: unknown[] = [];
-  const giveUpAt = Date.now() + 20_000;
-  pageSize = 2;
-  for (let runs = 0; (runs < 2 || changes < 30) && Date.now() < giveUpAt; runs++) {
-    const { findings, undecided } = await verifyTable(whole);
-    found.push(...findings.map(({ message }) => message), ...undecided);
-  }
-  pageSize = 100;
-  over = true;
-  await Promise.all(busy);
-
-  expect(found).toEqual([]);
-  expect(changes).toBeGreaterThanOrEqual(30);
-
-  /** Creates, renames, moves, promotes, deactivates and deletes one user after the other. */
-  async function users(worker: number): Promise<void> {
-    for (let round = 0; !over; round++) {
-      const login = `busy-${worker}-${round}`;
-      const made = await change('POST', '/api/users', { login, email: `${login}@example.com` });
-      const renamed = { ...made, login: `${login}-renamed` };
-      await change('PUT', '/api/users', renamed);
-      const email = `${login}@elsewhere.com`;
-      const promoted = { ...renamed, email, authorities: ['ROLE_ADMIN'] };
-      await change('PUT', '/api/users', promoted);
-      await change('PUT', '/api/users', { ...promoted, activated: false });
-      await change('DELETE', `/api/users/${renamed.login}`);
-    }
-  }
-
-  async function integrations(): Promise<void> {
-    while (!over) {
-      const { id } = await change('POST', INTEGRATIONS, INTEGRATION);
-      const { id: first } = await createParameter(id);
-      await createParameter(id);
-      await change('DELETE', `${PARAMETERS}/${first}`);
-      await change('DELETE', `${INTEGRATIONS}/${id}`);
-    }
-  }
-});
-
 it('the daily verification fails on findings, and logs only their kinds and numbers', async () => {
   await applyDamage([ALICES_LOGIN, 'deleted'], [emailGuardKey('someone@example.com'), { id: 3 }]);
   const { endpoint, region, tableName } = gatehouse.cloud;
-  const bundle = pathToFileURL(join(inject('assembly'), 'bundles/verify-table/index.mjs')).href;
-  const script = `const { handler } = await import('${bundle}'); await handler({});`;
-  const env = {
-    ...process.env,
+  const environment = {
     TABLE_NAME: tableName,
     AWS_ENDPOINT_URL: endpoint,
     AWS_REGION: region,
@@ -274,12 +198,18 @@ it('the daily verification fails on findings, and logs only their kinds and numb
     AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
     AWS_SESSION_TOKEN: 'local',
   };
+  const verification = {
+    async execute() {
+      const bundle = join(inject('assembly'), 'bundles/verify-table/index.mjs');
+      const { handler } = await import(bundle);
+      return handler().then(
+        () => 0,
+        () => 1,
+      );
+    },
+  };
 
-  const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
-  const { code, stdout, stderr } = await run.then(
-    (output) => ({ code: 0, ...output }),
-    (error) => error,
-  );
+  const { code, stdout, stderr } = await execute(verification, [], environment);
 
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
