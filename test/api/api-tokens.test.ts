@@ -18,7 +18,7 @@ import { turnOnFactor, useUsers } from '../support/instance/users.ts';
 
 /*
  * API tokens: their lives, their ends, and what they must not do. unauthorized.test.ts has the
- * scopes of every route, audit-log.test.ts the entries of their uses, test/concurrency the races.
+ * scopes of every route, audit-log.test.ts the entries of their uses, test/interleavings the races.
  */
 
 /** The read units and partitions of the requests since they were cleared. */
@@ -111,9 +111,8 @@ describe('an API token', () => {
       ['scopes', { scopes: [] }],
       ['scopes', { scopes: 'users:read' }],
       ['scopes.1', { scopes: ['users:read', 'account:write'] }],
-      ['expires', { expires: inHours(-1) }],
+      // test/unit has the form of a time, and that it lies in the future.
       ['expires', { expires: inHours(24 * 365 + 1) }],
-      ['expires', { expires: '2030-02-30T00:00:00Z' }],
     ];
     const fields: string[] = [];
     for (const [, body] of wrong)

@@ -156,13 +156,6 @@ describe('a token of a platform is refused', () => {
     expect((await gatehouse.lineOf(refused)).reason).toBe(reason);
   });
 
-  it('with the client id of another integration', async () => {
-    await module();
-    const { clientId } = await module({ issuer, subject: 'system:serviceaccount:taps:other' });
-
-    expect(await exchange(clientId, token())).toMatchObject(REFUSED);
-  });
-
   it('with the client id of a credential that has a secret, or does not exist', async () => {
     const { clientId } = await setup.module(await setup.integration(0));
 
