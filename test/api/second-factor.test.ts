@@ -1,10 +1,9 @@
-import { setTimeout } from 'node:timers/promises';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { authenticator } from '../../infra/commands/deploy/authenticator.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openFactorSecrets } from '../../lib/second-factor/factor-secrets.ts';
-import type { PendingFactor } from '../../lib/second-factor/second-factor.ts';
-import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
+import { base32, codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import type { SecondFactor } from '../../lib/second-factor/user-factor.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
@@ -12,11 +11,12 @@ import { EXISTS, set } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { lastFailedAgo } from '../support/instance/attempts.ts';
-import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import { openMeanwhile } from '../support/instance/hold-transactions.ts';
 import { itemsOf } from '../support/instance/items.ts';
 import { decode } from '../support/instance/mint.ts';
-import { factorKeyOf, openSetup } from '../support/instance/setup.ts';
+import { factorKeyOf } from '../support/instance/setup.ts';
+import { turnOnFactor } from '../support/instance/users.ts';
 
 /* The second factor of an account, from its first secret to its removal. */
 
@@ -33,6 +33,7 @@ const gatehouse = await useGatehouse({
   },
 });
 const { table } = gatehouse;
+const setup = useSetup(gatehouse);
 let admin: string;
 beforeAll(async () => {
   admin = await gatehouse.adminToken();
@@ -60,34 +61,23 @@ const entriesOf = async (query: string) =>
 async function secretsOf(login: string) {
   const { endpoint, region } = gatehouse.cloud;
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
-  const { id, secondFactor, pendingFactor } = await stored(login);
+  const { id, secondFactor } = await stored(login);
   const derive = openFactorSecrets(factorKeyOf(gatehouse.cloud), kms);
-  return derive(id, secondFactor ?? (pendingFactor as PendingFactor));
+  return derive(id, secondFactor as SecondFactor);
 }
-const codeAt = async (login: string, steps = 0) =>
-  codeOf((await secretsOf(login)).totp, stepAt(Date.now()) + steps);
-/** Waits for the next time step if this one ends soon. */
-async function roomInTimeStep(): Promise<void> {
-  const leftMs = 30_000 - (Date.now() % 30_000);
-  if (leftMs < 3000) await setTimeout(leftMs);
-}
+const codeBy = (secrets: { readonly totp: Buffer }) => codeOf(secrets.totp, stepAt(Date.now()));
 /** A code that is right and was not used. A test could not wait for the next one. */
 async function unusedCode(login: string): Promise<string> {
   const { id, secondFactor } = await stored(login);
   const forgotten = { ...(secondFactor as SecondFactor), lastStep: 0 };
   await commit(table, [set(entityKey('USER', id), { secondFactor: forgotten }, EXISTS)]);
-  return codeAt(login);
+  return codeBy(await secretsOf(login));
 }
 
 /** An account whose factor is on, with a session that turned it on. */
 async function enrolled(login: string) {
   await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
-  const token = await gatehouse.logIn(login);
-  const requested = await post(FACTOR, token, { currentPassword: login });
-  expect(requested.status).toBe(200);
-  const confirmed = await post(`${FACTOR}/confirm`, token, { code: await codeAt(login) });
-  expect(confirmed.status).toBe(200);
-  return { token, requested: requested.body, recoveryCodes: confirmed.body.recoveryCodes };
+  return turnOnFactor(gatehouse, login);
 }
 
 describe('turning on the second factor', () => {
@@ -97,7 +87,7 @@ describe('turning on the second factor', () => {
 
     const { body: enrolment } = await post(FACTOR, token, { currentPassword: 'starter' });
     const before = await account(token);
-    const code = await codeAt('starter');
+    const code = authenticator(enrolment.secret).code();
     const { status, body } = await post(`${FACTOR}/confirm`, token, { code });
 
     const { secret } = enrolment;
@@ -121,34 +111,14 @@ describe('turning on the second factor', () => {
     );
   });
 
-  it('fails with a wrong password or code, which count as at a login', async () => {
-    await gatehouse.makeUser('clumsy');
-    const token = await gatehouse.logIn('clumsy');
-    const wrongPassword = await post(FACTOR, token, { currentPassword: 'clumsx' });
-    const unrequested = await post(`${FACTOR}/confirm`, token, { code: '000000' });
-    await post(FACTOR, token, { currentPassword: 'clumsy' });
-    const wrongCodes: unknown[] = [];
-    for (let n = 0; n < 14; n++)
-      wrongCodes.push(
-        (await post(`${FACTOR}/confirm`, token, { code: `0000${n + 10}` })).body.message,
-      );
-
-    expect(wrongPassword.body).toMatchObject({ status: 400, title: 'Incorrect password' });
-    expect(unrequested.body).toMatchObject({ status: 400, message: 'error.secondfactoroff' });
-    expect(new Set(wrongCodes)).toEqual(new Set(['error.wrongcode', 'error.http.429']));
-    await lastFailedAgo(gatehouse, -60);
-    expect((await tryLogIn('clumsy', 'clumsy')).status).toBe(429);
-    expect(await account(token)).toMatchObject({ secondFactor: false });
-  });
-
   it('is completed by the session that began it', async () => {
     await gatehouse.makeUser('divided');
     const [one, other] = [await gatehouse.logIn('divided'), await gatehouse.logIn('divided')];
-    await post(FACTOR, one, { currentPassword: 'divided' });
-    const code = await codeAt('divided');
+    const { body } = await post(FACTOR, one, { currentPassword: 'divided' });
+    const code = authenticator(body.secret).code();
 
     const byOther = await post(`${FACTOR}/confirm`, other, { code });
-    const byOne = await post(`${FACTOR}/confirm`, one, { code: code.replace(/^.../, '$&\u2011') });
+    const byOne = await post(`${FACTOR}/confirm`, one, { code });
 
     expect(statusAndMessage(byOther)).toEqual([400, 'error.secondfactoroff']);
     expect(byOne.status).toBe(200);
@@ -158,12 +128,12 @@ describe('turning on the second factor', () => {
     const { token } = await enrolled('eager');
     await gatehouse.makeUser('again');
     const again = await gatehouse.logIn('again');
-    await post(FACTOR, again, { currentPassword: 'again' });
-    const formerCode = await codeAt('again');
+    const { body } = await post(FACTOR, again, { currentPassword: 'again' });
     await post(FACTOR, again, { currentPassword: 'again' });
 
     const whileOn = await post(FACTOR, token, { currentPassword: 'wrong' });
-    const former = await post(`${FACTOR}/confirm`, again, { code: formerCode });
+    const code = authenticator(body.secret).code();
+    const former = await post(`${FACTOR}/confirm`, again, { code });
 
     expect(statusAndMessage(whileOn)).toEqual([400, 'error.secondfactoron']);
     expect(statusAndMessage(former)).toEqual([400, 'error.wrongcode']);
@@ -176,18 +146,13 @@ describe('a login with a second factor', () => {
 
     const inField = await tryLogIn('typist', 'typist', await unusedCode('typist'));
     const appended = await tryLogIn('typist', `typist${await unusedCode('typist')}`);
-    const pasted = `\ufeff${(await unusedCode('typist')).replace(/^.../, '$&\u2009')}\u200b`;
-    const inFieldPasted = await tryLogIn('typist', 'typist', pasted);
-    const divided = (await unusedCode('typist')).replace(/^.../, '$& ');
-    const appendedDivided = await tryLogIn('typist', `typist${divided}`);
 
     expect([inField.status, appended.status]).toEqual([200, 200]);
-    expect([inFieldPasted.status, appendedDivided.status]).toEqual([200, 200]);
     const { body } = await gatehouse.call('GET', '/api/account/sessions', {
       token: inField.body.id_token,
     });
     expect(body.map((each: Record<string, unknown>) => each.secondFactor)).toEqual([
-      ...[true, true, true, true, false],
+      ...[true, true, false],
     ]);
   });
 
@@ -206,61 +171,27 @@ describe('a login with a second factor', () => {
     expect((await tryLogIn('plain', 'plain', '')).status).toBe(200);
   });
 
-  it('accepts each code once, also of the step before and after', async () => {
-    await enrolled('once');
-    await unusedCode('once');
-    await roomInTimeStep();
-    const codes = await Promise.all([-1, 0, 1].map((steps) => codeAt('once', steps)));
-    const statuses: number[] = [];
-
-    for (const code of codes)
-      statuses.push(
-        (await tryLogIn('once', 'once', code)).status,
-        (await tryLogIn('once', 'once', code)).status,
-      );
-    statuses.push((await tryLogIn('once', 'once', codes[0])).status);
-
-    expect(statuses).toEqual([200, 401, 200, 401, 200, 401, 401]);
-  });
-
-  /** As from a printout: with a dash, small letters, and digits for the letters that look so. */
-  const asTyped = (recoveryCode: string): string =>
-    `${recoveryCode.replace('-', ' \u2013 ').replaceAll('O', '0').replaceAll('I', '1').toLowerCase()}\n`;
-
-  it('accepts each recovery code once, however it is typed', async () => {
+  it('accepts each recovery code once', async () => {
     const { token, recoveryCodes } = await enrolled('lost');
     const [first, second] = recoveryCodes;
 
     const used = await tryLogIn('lost', 'lost', first);
     const again = await tryLogIn('lost', 'lost', first);
-    const typed = await tryLogIn('lost', 'lost', asTyped(second));
+    const other = await tryLogIn('lost', 'lost', second);
 
-    expect([used.status, again.status, typed.status]).toEqual([200, 401, 200]);
+    expect([used.status, again.status, other.status]).toEqual([200, 401, 200]);
     expect((await account(token)).recoveryCodesLeft).toBe(8);
     const { id } = await stored('lost');
     const entries = await entriesOf(`actorId.equals=${id}&action.equals=session.started`);
     expect(entries.map(({ fields }) => fields)).toEqual([['recoveryCodes'], ['recoveryCodes'], []]);
   });
 
-  it('lets nobody who knows the password guess codes', async () => {
-    await enrolled('guessed');
-    const statuses = new Set<number>();
-
-    // Asking for the code in between does not clear the failures.
-    for (let n = 0; n < 14; n++) {
-      statuses.add((await tryLogIn('guessed', 'guessed', `0000${n + 10}`)).status);
-      await tryLogIn('guessed', 'guessed', '');
-    }
-
-    expect([...statuses]).toEqual([401, 429]);
-    await lastFailedAgo(gatehouse, -60);
-    expect((await tryLogIn('guessed', 'guessed', await unusedCode('guessed'))).status).toBe(429);
-  });
-
-  it('counts the guesses of codes also if the thief changes the password in between', async () => {
+  it('counts guesses of codes, also if a code is asked for or the password changed', async () => {
     const { token } = await enrolled('changes');
-    const guess = async (n: number) =>
-      (await tryLogIn('changes', 'changes', `1000${n + 10}`)).status;
+    const guess = async (n: number) => {
+      await tryLogIn('changes', 'changes', '');
+      return (await tryLogIn('changes', 'changes', `1000${n + 10}`)).status;
+    };
     for (let n = 0; n < 9; n++) await guess(n);
 
     const body = { currentPassword: 'changes', newPassword: 'changes' };
@@ -273,24 +204,18 @@ describe('a login with a second factor', () => {
   });
 
   it('asks nobody for a code whose account is deactivated', async () => {
-    await enrolled('asleep');
-    const { body: user } = await gatehouse.call('GET', '/api/users/asleep', { token: admin });
-    await gatehouse.call('PUT', '/api/users', {
-      token: admin,
-      body: { ...user, activated: false },
-    });
+    const { user } = await setup.account({ activated: false });
+    await setup.secondFactor(user);
 
-    expect(statusAndMessage(await tryLogIn('asleep', 'asleep', ''))).toEqual([
-      401,
-      'error.http.401',
-    ]);
+    const refused = await tryLogIn(user.login, 'pass', '');
+
+    expect(statusAndMessage(refused)).toEqual([401, 'error.http.401']);
   });
 
   it('rehashes the password without the code that follows it', async () => {
-    const setup = await openSetup(gatehouse);
     const { user } = await setup.account({ passwordHash: await setup.outdatedHash() });
     const { secrets, recoveryCodes } = await setup.secondFactor(user);
-    const code = codeOf(secrets.totp, stepAt(Date.now()));
+    const code = codeBy(secrets);
 
     const appended = await tryLogIn(user.login, `pass${code}`);
     const { passwordHash } = await stored(user.login);
@@ -325,8 +250,7 @@ describe('a second factor', () => {
 
     const wrongPassword = await disable('leavex', await unusedCode('leaver'));
     const wrongCode = await disable('leaver', 'AAAA-AAAA');
-    const pasted = `\u200e${await unusedCode('leaver')}\u2069`;
-    const { status, text } = await disable('leaver', pasted);
+    const { status, text } = await disable('leaver', await unusedCode('leaver'));
     const again = await disable('leavex', '000000');
 
     expect(wrongPassword.body.title).toBe('Incorrect password');
@@ -346,7 +270,7 @@ describe('a second factor', () => {
     const replace = (code: string) =>
       post(`${FACTOR}/recovery-codes`, token, { currentPassword: 'printer', code });
 
-    const { status, body } = await replace(former[9].replace('-', '\u2212'));
+    const { status, body } = await replace(String(former[9]));
 
     expect(status).toBe(200);
     expect(body.recoveryCodes.filter((code: string) => former.includes(code))).toEqual([]);
@@ -365,34 +289,32 @@ describe('a second factor', () => {
     expect(mails.filter(({ subject }) => /second factor/.test(subject))).toHaveLength(3);
   });
 
-  it.each(['', '/disable', '/recovery-codes'])(
-    'cannot be used to guess a password: POST /api/account/second-factor%s',
-    async (path) => {
-      const setup = await openSetup(gatehouse);
+  describe.each(['', '/confirm', '/disable', '/recovery-codes'])('at its path "%s"', (path) => {
+    /** An account that can use the path, with the code that it takes. */
+    async function callerWithCode() {
       const { user, token } = await setup.account();
-      if (path !== '') await setup.secondFactor(user);
+      const isOn = path === '/disable' || path === '/recovery-codes';
+      const pendingIn = isOn ? undefined : String(decode(token.split('.')[1]).jti);
+      const { secrets } = await setup.secondFactor(user, pendingIn);
+      return { user, token, code: codeBy(secrets) };
+    }
+
+    it('cannot be used to guess a password or a code', async () => {
+      const { user, token } = await callerWithCode();
       const statuses = new Set<number>();
 
       for (let n = 0; n < 14; n++) {
-        const guess = { currentPassword: `guess ${n}`, code: '000000' };
+        const guess = { currentPassword: `guess ${n}`, code: `0000${n + 10}` };
         statuses.add((await post(FACTOR + path, token, guess)).status);
       }
 
       expect([...statuses]).toEqual([400, 429]);
       await lastFailedAgo(gatehouse, -60);
       expect((await tryLogIn(user.login, 'pass')).status).toBe(429);
-    },
-  );
+    });
 
-  it.each(['', '/confirm', '/disable', '/recovery-codes'])(
-    'counts no failure if KMS fails: POST /api/account/second-factor%s',
-    async (path) => {
-      const setup = await openSetup(gatehouse);
-      const { user, token } = await setup.account();
-      const isOn = path === '/disable' || path === '/recovery-codes';
-      const pendingIn = isOn ? undefined : String(decode(token.split('.')[1]).jti);
-      const { secrets } = await setup.secondFactor(user, pendingIn);
-      const code = codeOf(secrets.totp, stepAt(Date.now()));
+    it('counts no failure if KMS fails', async () => {
+      const { token, code } = await callerWithCode();
       const send = () => post(FACTOR + path, token, { currentPassword: 'pass', code });
       // The cold start calls KMS.
       await post(FACTOR + path, token, { currentPassword: 'wrong', code: '000000' });
@@ -404,8 +326,8 @@ describe('a second factor', () => {
 
       expect(new Set(failed)).toEqual(new Set([503]));
       expect((await send()).status).toBe(200);
-    },
-  );
+    });
+  });
 
   it('is removed by another administrator, which ends all sessions', async () => {
     const { token } = await enrolled('helpless');
@@ -429,14 +351,14 @@ describe('a second factor', () => {
   });
 
   it('leaves no trace in the table that helps to compute a code', async () => {
-    const { requested, recoveryCodes } = await enrolled('dumped');
+    const { recoveryCodes } = await enrolled('dumped');
     const { totp } = await secretsOf('dumped');
     const dump = JSON.stringify([...(await itemsOf(gatehouse.cloud))], (_, value) =>
       value instanceof Set ? [...value] : value,
     );
 
     const forms = [
-      requested.secret,
+      base32(totp),
       ...recoveryCodes.flatMap((code: string) => [code, code.replace('-', '')]),
     ];
     for (const encoding of ['hex', 'base64', 'base64url', 'latin1'] as const)
