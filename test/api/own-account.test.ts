@@ -43,10 +43,9 @@ describe("the caller's own account", () => {
       version: 99,
     };
 
-    const { status, text, headers } = await change(token, { ...allowed, ...ignored });
+    const { status } = await change(token, { ...allowed, ...ignored });
 
-    expect({ status, text }).toEqual({ status: 200, text: '' });
-    expect(headers).not.toHaveProperty('x-gatehouseapp-alert');
+    expect(status).toBe(200);
     const after = await accountOf('modest');
     expect(after).toEqual({
       ...user,
@@ -69,21 +68,6 @@ describe("the caller's own account", () => {
     await gatehouse.logIn('modest');
   });
 
-  it('is rejected with 400 and unchanged if a field is invalid', async () => {
-    const token = await gatehouse.tokenOf('user');
-    const before = await accountOf('user');
-
-    const { status, body } = await change(token, { firstName: 'Changed', lastName: 'L\n' });
-
-    expect(status).toBe(400);
-    expect(body).toMatchObject({
-      type: 'https://www.jhipster.tech/problem/constraint-violation',
-      message: 'error.validation',
-      fieldErrors: [{ objectName: 'user', field: 'lastName', message: 'Pattern' }],
-    });
-    expect(await accountOf('user')).toEqual(before);
-  });
-
   it('cannot receive a new address that mail programs show as a link, and keeps one', async () => {
     const localParts = [
       'www.evil.example/confirm?a=1',
@@ -102,7 +86,9 @@ describe("the caller's own account", () => {
 
       expect([same.status, other.status]).toEqual([200, 400]);
       const reason = expect.stringContaining('before the @');
-      expect(other.body.fieldErrors).toMatchObject([{ field: 'email', message: 'Email', reason }]);
+      expect(other.body.fieldErrors).toMatchObject([
+        { objectName: 'user', field: 'email', message: 'Email', reason },
+      ]);
     }
   });
 
@@ -130,21 +116,14 @@ const logIn = async (username: string, password: string) =>
   (await gatehouse.call('POST', '/api/authenticate', { body: { username, password } })).status;
 
 describe('a password', () => {
-  it.each([
-    ['a wrong current one', 'wrong', 'fresh', 'invalid-password', undefined],
-    ['no current one', undefined, 'fresh', 'constraint-violation', ['currentPassword', 'NotNull']],
-    ['a new one of 3 letters', 'user', 'abc', 'constraint-violation', ['newPassword', 'Size']],
-  ])('is unchanged after %s, which is rejected with 400', async (_, now, next, type, error) => {
+  it('is unchanged after a wrong current one, which is rejected with 400', async () => {
     const token = await gatehouse.tokenOf('user');
     const before = await findUserByLogin(gatehouse.table, 'user');
 
-    const { status, body } = await changePassword(token, now, next);
+    const { status, body } = await changePassword(token, 'wrong', 'fresh');
 
     expect(status).toBe(400);
-    expect(body.type).toBe(`https://www.jhipster.tech/problem/${type}`);
-    const [field, message] = error ?? [];
-    const fieldErrors = error && [expect.objectContaining({ objectName: 'user', field, message })];
-    expect(body.fieldErrors).toEqual(fieldErrors);
+    expect(body.type).toBe('https://www.jhipster.tech/problem/invalid-password');
     expect(await findUserByLogin(gatehouse.table, 'user')).toEqual(before);
   });
 
@@ -174,8 +153,7 @@ it('after a password change, only the token that made it stays valid', async () 
     await gatehouse.call('GET', '/api/account', { token: other }),
   ].map(({ status }) => status);
 
-  expect([changed.status, changed.text]).toEqual([200, '']);
-  expect(changed.headers).not.toHaveProperty('x-gatehouseapp-alert');
+  expect(changed.status).toBe(200);
   expect(statuses).toEqual([200, 200, 200, 401, 401, 401]);
   expect(await logIn('switcher', 'switcher')).toBe(401);
   expect(await logIn('switcher', 'fresher')).toBe(200);
