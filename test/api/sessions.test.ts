@@ -22,19 +22,25 @@ beforeAll(async () => {
   admin = await gatehouse.adminToken();
 });
 
-const call = (method: string, path: string, token: string) =>
+const call = (method: string, path: string, token: string | undefined) =>
   gatehouse.call(method, path, { token });
-const statusOf = async (token: string) => (await call('GET', '/api/account', token)).status;
-const statusesOf = (...tokens: string[]) => Promise.all(tokens.map(statusOf));
-const seriesOf = (token: string) => String(decode(token.split('.')[1]).jti);
-const sessionsOf = async (token: string) =>
+const statusOf = async (token?: string, path = '/api/account') =>
+  (await call('GET', path, token)).status;
+const statusesOf = (...tokens: (string | undefined)[]) =>
+  Promise.all(tokens.map((token) => statusOf(token)));
+const seriesOf = (token = '') => String(decode(token.split('.')[1]).jti);
+const sessionsOf = async (token?: string) =>
   (await call('GET', '/api/account/sessions', token)).body as Record<string, unknown>[];
 const entriesOf = async (query: string) =>
   (await call('GET', `/api/audits?${query}`, admin)).body as Record<string, unknown>[];
 
 /** Makes an account and logs it in this many times. */
-async function loggedIn(login: string, times: number): Promise<[User, ...string[]]> {
-  await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
+async function loggedIn(
+  login: string,
+  times: number,
+  authorities = ['ROLE_USER'],
+): Promise<[User, ...string[]]> {
+  await gatehouse.makeUser(login, { authorities });
   const tokens: string[] = [];
   for (let n = 0; n < times; n++) tokens.push(await gatehouse.logIn(login));
   return [(await findUserByLogin(gatehouse.table, login)) as User, ...tokens];
@@ -83,80 +89,61 @@ describe('the sessions of an account', () => {
 
   it('end one by one, with the next request', async () => {
     const [, kept, ended] = await loggedIn('ender', 2);
-    const path = `/api/account/sessions/${seriesOf(ended as string)}/end`;
+    const path = `/api/account/sessions/${seriesOf(ended)}/end`;
 
-    const { status, text } = await call('POST', path, kept as string);
+    const { status, text } = await call('POST', path, kept);
 
     expect([status, text]).toEqual([200, '']);
-    expect(await statusesOf(kept as string, ended as string)).toEqual([200, 401]);
-    expect((await sessionsOf(kept as string)).map(({ series }) => series)).toEqual([
-      seriesOf(kept as string),
-    ]);
-    expect((await call('DELETE', path, kept as string)).status).toBe(404);
+    expect(await statusesOf(kept, ended)).toEqual([200, 401]);
+    expect((await sessionsOf(kept)).map(({ series }) => series)).toEqual([seriesOf(kept)]);
+    expect((await call('DELETE', path, kept)).status).toBe(404);
   });
 
   it('end by logging out, as often as that is repeated', async () => {
     const [user, token, other] = await loggedIn('leaver', 2);
 
-    const { status, text } = await call('POST', '/api/logout', token as string);
-    const again = await call('POST', '/api/logout', token as string);
+    const { status, text } = await call('POST', '/api/logout', token);
+    const again = await call('POST', '/api/logout', token);
 
     expect([status, text, again.status]).toEqual([200, '', 200]);
-    expect(await statusesOf(token as string, other as string)).toEqual([401, 200]);
+    expect(await statusesOf(token, other)).toEqual([401, 200]);
     const entries = await entriesOf(`actorId.equals=${user.id}&action.equals=session.ended`);
-    expect(entries).toMatchObject([{ session: seriesOf(token as string), source: '127.0.0.1' }]);
+    expect(entries).toMatchObject([{ session: seriesOf(token), source: '127.0.0.1' }]);
   });
 
   it('do not end by logging out without an entry in the audit trail', async () => {
     const [, token] = await loggedIn('stayer', 1);
 
     fails = 'session.ended';
-    const { status } = await call('POST', '/api/logout', token as string);
+    const { status } = await call('POST', '/api/logout', token);
     fails = undefined;
 
-    expect([status, await statusOf(token as string)]).toEqual([503, 200]);
+    expect([status, await statusOf(token)]).toEqual([503, 200]);
   });
 
   it('end all but the current one, which can then end itself', async () => {
     const [user, own, ...others] = await loggedIn('sweeper', 3);
 
-    const { status } = await call('POST', '/api/account/end-other-sessions', own as string);
+    const { status } = await call('POST', '/api/account/end-other-sessions', own);
     const later = await gatehouse.logIn('sweeper');
 
     expect(status).toBe(200);
-    expect(await statusesOf(own as string, ...others, later)).toEqual([200, 401, 401, 200]);
+    expect(await statusesOf(own, ...others, later)).toEqual([200, 401, 401, 200]);
     const entries = await entriesOf(`actorId.equals=${user.id}&action.equals=sessions.ended`);
     expect(entries).toMatchObject([{ target: `user/${user.id}`, changes: [] }]);
-    await call('POST', '/api/logout', own as string);
-    expect(await statusesOf(own as string, later)).toEqual([401, 200]);
-  });
-
-  it('stay ended when the account is activated again', async () => {
-    const [{ id, login, email }, token] = await loggedIn('dormant', 1);
-    const update = (activated: boolean) =>
-      gatehouse.call('PUT', '/api/users', { token: admin, body: { id, login, email, activated } });
-
-    await update(false);
-    const whileDeactivated = await statusOf(token as string);
-    await update(true);
-
-    expect([whileDeactivated, await statusOf(token as string)]).toEqual([401, 401]);
-    expect(await statusOf(await gatehouse.logIn('dormant'))).toBe(200);
+    await call('POST', '/api/logout', own);
+    expect(await statusesOf(own, later)).toEqual([401, 200]);
   });
 
   it('stay ended when the account is deleted, and the others can still read', async () => {
     const [, live, ended, last] = await loggedIn('deleted', 3);
-    await call('POST', '/api/logout', ended as string);
+    await call('POST', '/api/logout', ended);
     await call('DELETE', '/api/users/deleted', admin);
-    const read = async () => {
-      const tokens = [live, ended, last] as string[];
-      return Promise.all(
-        tokens.map(async (token) => (await call('GET', '/api/users', token)).status),
-      );
-    };
+    const read = () =>
+      Promise.all([live, ended, last].map((token) => statusOf(token, '/api/users')));
 
     const after = await read();
-    const { status } = await call('POST', '/api/logout', last as string);
+    const { status } = await call('POST', '/api/logout', last);
 
     expect([after, status, await read()]).toEqual([[200, 401, 200], 200, [200, 401, 401]]);
   });
@@ -164,11 +151,11 @@ describe('the sessions of an account', () => {
   it('are ended by their own account only, whatever series is given', async () => {
     const [, own] = await loggedIn('nosy', 1);
     const [, foreign] = await loggedIn('target', 1);
-    const series = seriesOf(foreign as string);
+    const series = seriesOf(foreign);
 
-    const { status } = await call('POST', `/api/account/sessions/${series}/end`, own as string);
+    const { status } = await call('POST', `/api/account/sessions/${series}/end`, own);
 
-    expect([status, await statusOf(foreign as string)]).toEqual([404, 200]);
+    expect([status, await statusOf(foreign)]).toEqual([404, 200]);
   });
 
   it('end with the deletion of the account if they are the oldest of many', async () => {
@@ -183,19 +170,14 @@ describe('the sessions of an account', () => {
 
     await call('DELETE', '/api/users/script', admin);
 
-    const statuses = [latest, old as string].map(
-      async (token) => (await call('GET', '/api/users', token)).status,
-    );
-    expect(await Promise.all(statuses)).toEqual([200, 401]);
+    expect(await statusOf(latest, '/api/users')).toBe(200);
+    expect(await statusOf(old, '/api/users')).toBe(401);
   });
 });
 
 it('a long list of sessions is charged to the read budget of the caller', async () => {
   const [user, token] = await loggedIn('busy', 1);
-  const [manager, managersToken] = await loggedIn('manager', 1);
-  const { id, login, email } = manager;
-  const body = { id, login, email, authorities: ['ROLE_ADMIN'] };
-  await gatehouse.call('PUT', '/api/users', { token: admin, body });
+  const [manager, managersToken] = await loggedIn('manager', 1, ['ROLE_ADMIN']);
   const expires = Math.floor(Date.now() / 1000) + 600;
   for (const hour of [1, 2])
     await commit(
@@ -205,8 +187,8 @@ it('a long list of sessions is charged to the read budget of the caller', async 
       ),
     );
 
-  const own = await call('GET', '/api/account/sessions', token as string);
-  const foreign = await call('GET', '/api/users/busy/sessions', managersToken as string);
+  const own = await call('GET', '/api/account/sessions', token);
+  const foreign = await call('GET', '/api/users/busy/sessions', managersToken);
 
   expect([own.body.length, foreign.body.length]).toEqual([181, 181]);
   for (const caller of [user, manager])
@@ -219,15 +201,15 @@ describe('an administrator', () => {
     const path = '/api/users/managed/sessions';
 
     const listed = await call('GET', path, admin);
-    const ended = await call('POST', `${path}/${seriesOf(one as string)}/end`, admin);
-    const statuses = await statusesOf(one as string, other as string);
+    const ended = await call('POST', `${path}/${seriesOf(one)}/end`, admin);
+    const statuses = await statusesOf(one, other);
     const all = await call('POST', '/api/users/managed/end-sessions', admin);
 
     expect(listed.body.map(({ series }: { series: string }) => series)).toEqual(
-      [other, one].map((token) => seriesOf(token as string)),
+      [other, one].map(seriesOf),
     );
     expect([ended.status, statuses, all.status]).toEqual([200, [401, 200], 200]);
-    expect(await statusOf(other as string)).toBe(401);
+    expect(await statusOf(other)).toBe(401);
     expect((await call('GET', path, admin)).body).toEqual([]);
     const entries = await entriesOf(
       `target.equals=user/${user.id}&action.in=session.ended,sessions.ended`,
@@ -237,7 +219,7 @@ describe('an administrator', () => {
       {
         actor: 'admin',
         action: 'session.ended',
-        changes: [{ field: 'sessions', removed: [seriesOf(one as string)] }],
+        changes: [{ field: 'sessions', removed: [seriesOf(one)] }],
       },
     ]);
   });
@@ -254,7 +236,7 @@ describe('an administrator', () => {
 
 it('only administrators see when a user last logged in; it leaves the ETag alone', async () => {
   const [user, token] = await loggedIn('regular', 1);
-  const read = async (path: string, as: string) => gatehouse.call('GET', path, { token: as });
+  const read = (path: string, as?: string) => call('GET', path, as);
   const path = '/api/users/regular';
   const list = '/api/users?login.equals=regular';
 
@@ -266,7 +248,7 @@ it('only administrators see when a user last logged in; it leaves the ETag alone
   expect(after.body.lastLogin > before.body.lastLogin).toBe(true);
   expect(after.headers.etag).toBe(before.headers.etag);
   expect((await read(list, admin)).body[0].lastLogin).toBe(after.body.lastLogin);
-  for (const { body } of [await read(path, token as string), await read(list, token as string)])
+  for (const { body } of [await read(path, token), await read(list, token)])
     expect(JSON.stringify(body)).not.toContain('lastLogin');
 });
 
