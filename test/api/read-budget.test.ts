@@ -84,14 +84,12 @@ describe('a caller who repeats an expensive request', () => {
     reader = await gatehouse.makeUser('reader', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     analyst = await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
     token = await gatehouse.logIn('reader');
-    const admin = await gatehouse.adminToken();
-    const post = (path: string, body: object) =>
-      gatehouse.call('POST', path, { token: admin, body });
-    const values = Array.from({ length: 20 }, (_, n) => Array(n ? 0 : 60).fill('value'));
-    const taps = values.map((each, n) => integrationRecord(`Tap ${n}`, each));
+    const taps = Array.from({ length: 20 }, (_, n) =>
+      integrationRecord(`Tap ${n}`, n ? [] : Array(60).fill('value')),
+    );
     expect((await importHere(gatehouse, taps)).rejected).toEqual([]);
     const parameter = { integration: { id: 2 }, confName: 'large', confValue: 'x'.repeat(16_384) };
-    large = (await post(PARAMETERS, parameter)).body;
+    large = (await gatehouse.call('POST', PARAMETERS, { token, body: parameter })).body;
     const globes = (length: number) => '\u{1f310}'.repeat(length);
     const longest = {
       name: globes(255),
@@ -99,21 +97,23 @@ describe('a caller who repeats an expensive request', () => {
       description: globes(1000),
       integrationType: 'API',
     };
-    for (let first = 1000; first < 1090; first += 30) {
-      const integrations = Array.from({ length: 30 }, (_, n) =>
-        claim(
-          entityKey('INTEGRATION', first + n),
-          { ...longest, active: true, id: first + n },
-          'unexpected',
-        ),
-      );
-      await commit(gatehouse.table, [...integrations, changeTotal('INTEGRATION', 30)]);
-    }
+    const integrations = Array.from({ length: 90 }, (_, n) => {
+      const id = 1000 + n;
+      return claim(entityKey('INTEGRATION', id), { ...longest, active: true, id }, 'unexpected');
+    });
+    await commit(gatehouse.table, [...integrations, changeTotal('INTEGRATION', 90)]);
     await fillUsers(gatehouse, 200);
   }, 120_000);
 
   const clear = () => forgetReads(gatehouse.table, reader.id);
   const charged = () => readsOf(gatehouse.table, reader.id);
+  /** A PUT changes the large parameter. */
+  const send = (request: string, as = token, headers = {}) => {
+    const [method = '', path = ''] = request.split(' ');
+    const body = method === 'PUT' ? { ...large, confValue: 'other' } : undefined;
+    return gatehouse.call(method, path, { token: as, body, headers });
+  };
+  const STALE = { 'If-Match': '"0-stale"' };
 
   it.each([
     'GET /api/users',
@@ -128,14 +128,10 @@ describe('a caller who repeats an expensive request', () => {
     'GET /api/audits?size=1',
     'GET /api/audits?actor.equals=admin',
   ])('gets 429 with Retry-After at once and before anything is read: %s', async (request) => {
-    const [method = '', path = ''] = request.split(' ');
     await setReads(gatehouse.table, reader.id, 4096);
     [units, decryptions] = [0, 0];
 
-    const { status, headers, body } = await gatehouse.call(method, path, {
-      token,
-      ...(method === 'PUT' && { body: { ...large, confValue: 'other' } }),
-    });
+    const { status, headers, body } = await send(request);
 
     expect([status, body.message, units, decryptions]).toEqual([429, 'error.http.429', 0, 0]);
     expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
@@ -146,9 +142,7 @@ describe('a caller who repeats an expensive request', () => {
     await clear();
     [units, decryptions] = [0, 0];
 
-    await gatehouse.call('GET', '/api/utm-integration-confs?integrationId.equals=1&size=40', {
-      token,
-    });
+    await send('GET /api/utm-integration-confs?integrationId.equals=1&size=40');
 
     const cost = await charged();
     expect(decryptions).toBe(1);
@@ -161,7 +155,7 @@ describe('a caller who repeats an expensive request', () => {
     async (path) => {
       await clear();
 
-      const { status } = await gatehouse.call('GET', path, { token });
+      const { status } = await send(`GET ${path}`);
 
       expect([status, await charged()]).toEqual([200, 0]);
     },
@@ -175,14 +169,9 @@ describe('a caller who repeats an expensive request', () => {
     ['a rejected deletion', 'DELETE /api/utm-integration-confs/2000001', 412],
   ])('is charged for large entities by what they cost: %s', async (_, request, expected) => {
     await clear();
-    const [method = '', path = ''] = request.split(' ');
     units = 0;
 
-    const { status } = await gatehouse.call(method, path, {
-      token,
-      headers: expected === 412 ? { 'If-Match': '"0-stale"' } : {},
-      ...(method === 'PUT' && { body: { ...large, confValue: 'other' } }),
-    });
+    const { status } = await send(request, token, expected === 412 ? STALE : {});
 
     const cost = await charged();
     expect([status, units > 3]).toEqual([expected, true]);
@@ -194,29 +183,25 @@ describe('a caller who repeats an expensive request', () => {
     await clear();
     units = 0;
 
-    const stale = await gatehouse.call('DELETE', '/api/utm-integrations/1', {
-      token,
-      headers: { 'If-Match': '"0-stale"' },
-    });
+    const stale = await send('DELETE /api/utm-integrations/1', token, STALE);
     const [unitsOfStale, costOfStale] = [units, await charged()];
-    const deleted = await gatehouse.call('DELETE', '/api/utm-integrations/2', { token });
+    const deleted = await send('DELETE /api/utm-integrations/2');
 
     expect([stale.status, unitsOfStale, costOfStale]).toEqual([412, 1, 0]);
     expect([deleted.status, (await charged()) > 4]).toEqual([200, true]);
   });
 
   it('is not charged for a rejected request', async () => {
-    const rejected = { token: await gatehouse.logIn('analyst') };
+    const rejected = await gatehouse.logIn('analyst');
 
-    const responses = [
-      await gatehouse.call('GET', '/api/utm-integration-confs?size=100', rejected),
-      await gatehouse.call('GET', '/api/utm-integration-confs/count?confName=a', rejected),
-      await gatehouse.call('GET', '/api/utm-integration-confs/1000001', rejected),
-      await gatehouse.call('GET', '/api/audits', rejected),
-      await gatehouse.call('DELETE', '/api/utm-integrations/1', rejected),
-    ];
-
-    expect(responses.map(({ status }) => status)).toEqual(Array(5).fill(403));
+    for (const request of [
+      'GET /api/utm-integration-confs?size=100',
+      'GET /api/utm-integration-confs/count?confName=a',
+      'GET /api/utm-integration-confs/1000001',
+      'GET /api/audits',
+      'DELETE /api/utm-integrations/1',
+    ])
+      expect((await send(request, rejected)).status).toBe(403);
     expect(await readsOf(gatehouse.table, analyst.id)).toBe(0);
   });
 });
