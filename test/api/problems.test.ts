@@ -8,7 +8,7 @@ import { INTEGRATION } from '../support/instance/integrations.ts';
 const SECRET = 'quoted-5ecret';
 const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SECRET } } });
 
-/** Replaces the response to every GetItem of a function. */
+/** Replaces the response to every read of a function. */
 let override: AwsResponse | undefined;
 const gatehouse = await useGatehouse({
   async intercept({ operation, functionName }, forward) {
@@ -22,16 +22,14 @@ beforeAll(async () => {
 });
 
 describe('a problem', () => {
-  const problemType = (name: string) => `https://www.jhipster.tech/problem/${name}`;
-
   it.each([
     [
       '/api/users',
       { id: 1, email: 'x@y@z' },
       'user',
       [
-        ['login', 'NotNull', {}],
-        ['email', 'Email', {}],
+        { field: 'login', message: 'NotNull' },
+        { field: 'email', message: 'Email' },
       ],
     ],
     [
@@ -39,8 +37,8 @@ describe('a problem', () => {
       { confName: 'x', confValue: '', integration: {} },
       'utmIntegrationConf',
       [
-        ['integration.id', 'NotNull', {}],
-        ['confValue', 'NotBlank', { min: 1, max: 16_384, unit: 'bytes' }],
+        { field: 'integration.id', message: 'NotNull' },
+        { field: 'confValue', message: 'NotBlank', min: 1, max: 16_384, unit: 'bytes' },
       ],
     ],
     [
@@ -48,25 +46,21 @@ describe('a problem', () => {
       { ...INTEGRATION, integrationType: 'SINK', shortName: 's'.repeat(256) },
       'utmIntegration',
       [
-        [
-          'integrationType',
-          'Pattern',
-          { allowed: ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'] },
-        ],
-        ['shortName', 'Size', { min: 1, max: 255 }],
+        {
+          field: 'integrationType',
+          message: 'Pattern',
+          allowed: ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'],
+        },
+        { field: 'shortName', message: 'Size', min: 1, max: 255 },
       ],
     ],
   ])(
     'for invalid fields sent to %s names each field and its limits',
-    async (path, sent, objectName, wrong) => {
-      const { status, body, headers } = await gatehouse.call('POST', path, {
-        token,
-        body: sent,
-      });
+    async (path, sent, objectName, errors) => {
+      const { body, headers } = await gatehouse.call('POST', path, { token, body: sent });
 
-      expect(status).toBe(400);
       expect(body).toEqual({
-        type: problemType('constraint-violation'),
+        type: 'https://www.jhipster.tech/problem/constraint-violation',
         title: 'Method argument not valid',
         status: 400,
         path,
@@ -74,14 +68,8 @@ describe('a problem', () => {
         params: expect.any(String),
         fieldErrors: expect.any(Array),
       });
-      const expected = wrong.map(([field, message, limits]) => ({
-        objectName,
-        field,
-        message,
-        ...(limits as object),
-      }));
-      expect(body.fieldErrors).toHaveLength(expected.length);
-      expect(body.fieldErrors).toEqual(expect.arrayContaining(expected));
+      expect(body.fieldErrors).toHaveLength(errors.length);
+      for (const error of errors) expect(body.fieldErrors).toContainEqual({ objectName, ...error });
       expect(headers).not.toHaveProperty('x-gatehouseapp-error');
     },
   );
@@ -111,6 +99,13 @@ it('a problem names at most a hundred invalid fields', async () => {
   expect(body.fieldErrors).toHaveLength(100);
 });
 
+async function during<T>(response: AwsResponse, request: () => Promise<T>): Promise<T> {
+  override = response;
+  return request().finally(() => {
+    override = undefined;
+  });
+}
+
 /** The two lines of a request that ends with an error. */
 async function linesOf(requestId: string) {
   const logged = () =>
@@ -132,13 +127,12 @@ it.each<[string, AwsResponse]>([
 ])(
   'when the table %s, the response is a bare 500 whose request id leads to the defect in the log',
   async (_, response) => {
-    override = response;
+    const headers = { Authorization: `Bearer ${token}` };
 
-    const received = await fetch(`${gatehouse.cloud.url}/api/account`, {
-      headers: { Authorization: `Bearer ${token}` },
-    });
+    const received = await during(response, () =>
+      fetch(`${gatehouse.cloud.url}/api/account`, { headers }),
+    );
 
-    override = undefined;
     const text = await received.text();
     const requestId = received.headers.get('apigw-requestid') as string;
     expect(received.status).toBe(500);
@@ -165,52 +159,43 @@ it.each<[string, AwsResponse]>([
   },
 );
 
-it.each<[string, string, object | undefined, (requestId: string) => object]>([
-  [
-    'POST',
-    '/api/oauth2/token',
-    { grant_type: 'client_credentials', client_id: '1.x', client_secret: 'x' },
-    (requestId) => ({
-      error: 'server_error',
-      error_description: 'Internal Server Error',
-      status: 500,
-      message: 'error.http.500',
-      requestId,
-    }),
-  ],
-  [
-    'GET',
-    '/scim/v2/Users',
-    undefined,
-    (requestId) => ({
-      schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
-      status: '500',
-      detail: `Internal Server Error (request id ${requestId})`,
-    }),
-  ],
-])('the request id of a defect is in the error of %s %s', async (method, path, sent, expected) => {
-  override = { status: 400, body: { __type: 'ValidationException' } };
+it('the request id of a defect is in the errors of OAuth and SCIM as well', async () => {
+  const body = { grant_type: 'client_credentials', client_id: '1.x', client_secret: 'x' };
 
-  const { headers, body } = await gatehouse.call(method, path, { token, body: sent });
+  const [oauth, scim] = await during(
+    { status: 400, body: { __type: 'ValidationException' } },
+    async () => [
+      await gatehouse.call('POST', '/api/oauth2/token', { body }),
+      await gatehouse.call('GET', '/scim/v2/Users', { token }),
+    ],
+  );
 
-  override = undefined;
-  expect(body).toEqual(expected(headers['apigw-requestid'] as string));
+  expect(oauth?.body).toEqual({
+    error: 'server_error',
+    error_description: 'Internal Server Error',
+    status: 500,
+    message: 'error.http.500',
+    requestId: oauth?.headers['apigw-requestid'],
+  });
+  expect(scim?.body).toEqual({
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+    status: '500',
+    detail: `Internal Server Error (request id ${scim?.headers['apigw-requestid']})`,
+  });
 });
 
 it('when the table throttles, the log has the cause of the 503, without the message', async () => {
   const reason = 'TableReadKeyRangeThroughputExceeded';
-  override = {
-    status: 400,
-    body: {
-      __type: 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException',
-      message: `Throttled: ${QUOTED}`,
-      ThrottlingReasons: [{ reason, resource: SECRET }],
-    },
+  const throttled = {
+    __type: 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException',
+    message: `Throttled: ${QUOTED}`,
+    ThrottlingReasons: [{ reason, resource: SECRET }],
   };
 
-  const received = await gatehouse.call('GET', '/api/account', { token });
+  const received = await during({ status: 400, body: throttled }, () =>
+    gatehouse.call('GET', '/api/account', { token }),
+  );
 
-  override = undefined;
   expect(received.status).toBe(503);
   const requestId = received.headers['apigw-requestid'] as string;
   const [outage, request] = await linesOf(requestId);
