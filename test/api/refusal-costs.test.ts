@@ -56,13 +56,14 @@ async function enlargeItems(): Promise<void> {
  * The request as it is, the request with an If-Match that does not match, and the request for an
  * entity that does not exist.
  */
-const variantsOf = ({ method, path, body }: PreparedRequest) => [
-  { method, path, body },
-  { method, path, body, headers: { 'If-Match': '"0-stale"' } },
+const variantsOf = (request: PreparedRequest) => [
+  request,
+  { ...request, headers: { 'If-Match': '"0-stale"' } },
   {
-    method,
-    path: path.replace(/\/(\d+)(?=\/|$)/, '/999000001').replace(/(\/users\/)\w[\w-]*/, '$1nobody'),
-    body,
+    ...request,
+    path: request.path
+      .replace(/\/(\d+)(?=\/|$)/, '/999000001')
+      .replace(/(\/users\/)\w[\w-]*/, '$1nobody'),
   },
 ];
 

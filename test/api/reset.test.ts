@@ -15,7 +15,7 @@ const FINISH = '/api/account/reset-password/finish';
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
 const TEXT = { 'Content-Type': 'text/plain' };
 
-const mailsTo = (address: string) => gatehouse.mailsTo(address);
+const { mailsTo } = gatehouse;
 const requestReset = (address: string) =>
   gatehouse.call('POST', INIT, { body: address, headers: TEXT });
 const finish = (key: string, newPassword: string) =>
