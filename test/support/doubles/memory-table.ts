@@ -123,7 +123,6 @@ export interface RecordingTable extends Table {
   readonly reads: Key[][];
   readonly transactions: (readonly Write[])[];
   readonly updates: Write[];
-  readonly idKinds: string[];
   /** The errors of the next transactions in turn; undefined for success. */
   readonly transactionErrors: (Error | undefined)[];
   /** The outcomes of the next updates in turn: success, a failed condition, or an error. */
@@ -131,12 +130,12 @@ export interface RecordingTable extends Table {
 }
 
 export function recordingTable(...items: Item[]): RecordingTable {
+  let lastId = 100;
   const table: RecordingTable = {
     items,
     reads: [],
     transactions: [],
     updates: [],
-    idKinds: [],
     transactionErrors: [],
     updateOutcomes: [],
     async get(key) {
@@ -150,9 +149,8 @@ export function recordingTable(...items: Item[]): RecordingTable {
     async query(pk, range) {
       return queried(itemsIn(table.items), pk, range);
     },
-    async nextId(kind) {
-      table.idKinds.push(kind);
-      return 100 + table.idKinds.length;
+    async nextId() {
+      return ++lastId;
     },
     async update(write) {
       await waitMicrotasks();

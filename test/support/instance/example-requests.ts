@@ -107,7 +107,7 @@ export const LOG_IN_WITH_ID_TOKEN = variantOf('POST /api/oauth2/token', {
     ...logInForm(testProvider(), { sub: subject, groups: ['users'] }),
   }),
 });
-const isForModulesOnly = ({ access }: ExampleRequest): boolean =>
+const isForModulesOnly = ({ access }: Pick<ExampleRequest, 'access'>): boolean =>
   typeof access === 'object' && access.anyRole.length === 0;
 export const OF_MODULES = REQUESTS.filter(isForModulesOnly);
 export const PROTECTED = REQUESTS.filter(
@@ -142,7 +142,7 @@ function requestTo({ route, contract, permissions }: Route, variant: Variant): E
         caller: user,
         session: String(decode(token.split('.')[1]).jti),
         opensValues: permissions.keys?.includes('unseal'),
-        isModule: typeof contract.access === 'object' && contract.access.anyRole.length === 0,
+        isModule: isForModulesOnly(contract),
       });
       const id = route.includes('-confs') ? values.parameterId : values.integrationId;
       const params = { ...fillExample(example.path, values), ...(id && { id }) };

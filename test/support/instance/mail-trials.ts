@@ -56,22 +56,19 @@ async function causeMails({ gatehouse }: Stage, login: string, count: number, fi
 const handOver = ({ gatehouse }: Stage, ...Records: object[]) =>
   gatehouse.cloud.invoke(MAIL_FUNCTION, { Records });
 
-/** Changes the password of a new user while SES has this fault, which ends after a moment. */
-async function notifyDuring(
-  { gatehouse, faults }: Stage,
-  login: string,
-  rules: object[],
-  forMs: number,
-) {
-  await gatehouse.makeUser(login);
-  const token = await gatehouse.logIn(login);
-  faults.inject(rules.map((rule) => ({ function: MAIL_FUNCTION, ...rule })));
-  const body = { currentPassword: login, newPassword: 'fresh' };
-  const { status } = await gatehouse.call('POST', '/api/account/change-password', { token, body });
-  if (status !== 200) throw new Error(`The change of the password failed with ${status}`);
-  await wait(forMs);
-  faults.inject([]);
-}
+/** Changes the password of a new user under this fault, which ends after a second. */
+const notifyUnder =
+  (fault: object): MailTrial['run'] =>
+  async ({ gatehouse, faults }, login) => {
+    await gatehouse.makeUser(login);
+    const token = await gatehouse.logIn(login);
+    faults.inject([{ function: MAIL_FUNCTION, ...fault }]);
+    const body = { currentPassword: login, newPassword: 'fresh' };
+    const changed = await gatehouse.call('POST', '/api/account/change-password', { token, body });
+    if (changed.status !== 200) throw new Error(`The change failed with ${changed.status}`);
+    await wait(1000);
+    faults.inject([]);
+  };
 
 export const MAIL_TRIALS: readonly MailTrial[] = [
   {
@@ -90,10 +87,8 @@ export const MAIL_TRIALS: readonly MailTrial[] = [
     left: 0,
     note: 'a request for a reset expires after an hour, any other mail after 30 days',
     async run(stage, login) {
-      await handOver(
-        stage,
-        ...(await causeMails(stage, login, 1, { expires: Math.floor(Date.now() / 1000) - 1 })),
-      );
+      const expires = Math.floor(Date.now() / 1000) - 1;
+      await handOver(stage, ...(await causeMails(stage, login, 1, { expires })));
     },
   },
   {
@@ -120,30 +115,26 @@ export const MAIL_TRIALS: readonly MailTrial[] = [
     mails: 1,
     left: 0,
     note: 'the stream hands the mail over again, for up to six hours',
-    run: (stage, login) =>
-      notifyDuring(stage, login, [{ service: 'SES', fault: 'throttle' }], 1000),
+    run: notifyUnder({ service: 'SES', fault: 'throttle' }),
   },
   {
     event: 'the table does not respond for a second',
     mails: 1,
     left: 0,
-    run: (stage, login) =>
-      notifyDuring(stage, login, [{ service: 'DynamoDB', fault: 'error-before' }], 1000),
+    run: notifyUnder({ service: 'DynamoDB', fault: 'error-before' }),
   },
   {
     event: 'the response of SES is lost',
     mails: 2,
     left: 0,
     note: 'SES cannot recognize a repetition',
-    run: (stage, login) =>
-      notifyDuring(stage, login, [{ service: 'SES', fault: 'lost', nth: 1 }], 1000),
+    run: notifyUnder({ service: 'SES', fault: 'lost', nth: 1 }),
   },
   {
     event: 'the function is killed after SES has accepted the mail',
     mails: 2,
     left: 0,
-    run: (stage, login) =>
-      notifyDuring(stage, login, [{ service: 'SES', fault: 'kill', nth: 1 }], 1000),
+    run: notifyUnder({ service: 'SES', fault: 'kill', nth: 1 }),
   },
 ];
 
