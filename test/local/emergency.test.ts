@@ -1,42 +1,35 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import { findArming } from '../../lib/users/emergency-account.ts';
-import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
+import { runOnTable } from '../support/commands/run-command.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact, itemsOf } from '../support/instance/items.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /*
  * Rehearses docs/runbook.md, "The identity provider is down": nobody can log in, and an operator
  * arms the emergency account. test/api/emergency.test.ts has the rules of the log-in.
  */
 
-const CHANGES = { ssoOnly: { emergencyAccount: 'emergency' } };
-
 let gatehouse: Gatehouse;
 let setup: Setup;
 let totp: Buffer;
 beforeAll(async () => {
-  synthesizeInProcess('dev', CHANGES);
   gatehouse = await startGatehouse({ assembly: inject('assembly') });
   setup = await openSetup(gatehouse);
   const { user } = await setup.account({ login: 'emergency' });
   totp = (await setup.secondFactor(user)).secrets.totp;
-  await gatehouse.cloud.redeploy(assemblyOf('dev', CHANGES));
+  const ssoOnly = { emergencyAccount: 'emergency' };
+  await gatehouse.cloud.redeploy(assemblyWith('dev', { ssoOnly }));
 });
 afterAll(async () => {
   await expectIntact(gatehouse);
   await gatehouse.stop();
 });
 
-const run = (...options: string[]) =>
-  runCommand(
-    'emergency',
-    ['--table', gatehouse.cloud.tableName, ...options],
-    operatorsEnvironment(gatehouse.cloud),
-  );
+const run = (...options: string[]) => runOnTable(gatehouse.cloud, 'emergency', ...options);
 const arm = (login: string) =>
   run('--login', login, '--minutes', '30', '--reason', 'The provider is down');
 const logIn = (username: string, password: string) => {
@@ -97,14 +90,10 @@ describe('while the identity provider is down', () => {
     for (const login of ['nobody', 'analyst', 'dismissed', 'admin'])
       refusals.push(await arm(login));
 
-    const isNot = (login: string) => `${login} is not an activated administrator: the account is`;
     expect(refusals).toEqual(
-      [
-        `${gatehouse.cloud.tableName} has no account nobody.`,
-        `${isNot('analyst')} activated and has the roles ROLE_ANALYST.`,
-        `${isNot('dismissed')} deactivated and has the roles ROLE_ADMIN, ROLE_USER.`,
-        'admin has no second factor.',
-      ].map((sentence) => ({ code: 1, stdout: '', stderr: `${sentence} Nothing was changed.\n` })),
+      ['no account nobody', 'analyst is not', 'dismissed is not', 'admin has no second factor'].map(
+        (part) => ({ code: 1, stdout: '', stderr: expect.stringContaining(part) }),
+      ),
     );
     expect(await itemsOf(gatehouse.cloud)).toEqual(before);
   });

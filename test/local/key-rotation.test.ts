@@ -3,11 +3,11 @@ import { commit } from '../../lib/table/change.ts';
 import { remove } from '../../lib/table/write.ts';
 import { publicKeyItemKey } from '../../lib/tokens/token.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
-import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
+import { runOnTable } from '../support/commands/run-command.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
 import { decode } from '../support/instance/mint.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /* The steps of docs/keys.md. */
 describe('a rotation of the signing key', () => {
@@ -51,7 +51,7 @@ describe('a rotation of the signing key', () => {
 
   /** Deploys these keys while a client logs in and uses its tokens: nothing may be rejected. */
   async function deploy(signingKeys: string[], tokens: string[] = []): Promise<void> {
-    synthesizeInProcess('dev', { signingKeys });
+    const assembly = assemblyWith('dev', { signingKeys });
     let deployed = false;
     const client = async () => {
       for (let last = false; !last; ) {
@@ -61,7 +61,7 @@ describe('a rotation of the signing key', () => {
       }
     };
     const clients = [client()];
-    await gatehouse.cloud.redeploy(assemblyOf('dev', { signingKeys }));
+    await gatehouse.cloud.redeploy(assembly);
     deployed = true;
     await Promise.all(clients);
   }
@@ -98,8 +98,7 @@ describe('a rotation of the signing key', () => {
 
   it('accepts tokens of the old key until its item is deleted', async () => {
     await deploy(['SigningKey2'], [first, second]);
-    const gone = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
-    await commit(gatehouse.table, [remove(publicKeyItemKey(kidOf(first)), gone)]);
+    await commit(gatehouse.table, [remove(publicKeyItemKey(kidOf(first)))]);
 
     gatehouse.cloud.recycle();
 
@@ -124,19 +123,11 @@ describe('a replacement of the pepper key', () => {
   const logIn = (username: string, password = username.padEnd(4, '.')) =>
     gatehouse.call('POST', '/api/authenticate', { body: { username, password } });
 
-  async function deploy(pepperKeys: string[]): Promise<void> {
-    synthesizeInProcess('dev', { pepperKeys });
-    await gatehouse.cloud.redeploy(assemblyOf('dev', { pepperKeys }));
-  }
+  const deploy = (pepperKeys: string[]) =>
+    gatehouse.cloud.redeploy(assemblyWith('dev', { pepperKeys }));
 
   async function count(): Promise<[status: number, ...lines: string[]]> {
-    const { cloud } = gatehouse;
-    const options = ['--table', cloud.tableName];
-    const { code, stdout, stderr } = await runCommand(
-      'password-keys',
-      options,
-      operatorsEnvironment(cloud),
-    );
+    const { code, stdout, stderr } = await runOnTable(gatehouse.cloud, 'password-keys');
     expect(stderr).toBe('');
     return [Number(code), ...stdout.trimEnd().split('\n').slice(1)];
   }

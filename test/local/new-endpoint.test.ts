@@ -1,13 +1,14 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyRepository, runProgram } from '../support/commands/run-command.ts';
+import { newFolder, stopAll } from '../support/instance/start-process.ts';
+
+afterAll(stopAll);
 
 describe('npm run admin -- new-endpoint', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-endpoint-'));
+  const folder = newFolder();
   beforeAll(() => copyRepository(folder));
-  afterAll(() => rmSync(folder, { recursive: true }));
   const bin = (...args: string[]) => runProgram(args, {}, folder);
   const read = (file: string) => readFileSync(join(folder, file), 'utf8');
   const routesIn = (text: string) =>
@@ -60,8 +61,7 @@ const OTHERS = ['docs', 'examples', 'test', 'vitest.config.ts', 'README.md', 'SE
 it('the code of docs/adding-an-endpoint.md makes an endpoint and a list that pass the tests', {
   timeout: 900_000,
 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-page-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   copyRepository(folder);
   for (const name of OTHERS) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   const run = (...args: string[]) => runProgram(args, {}, folder);

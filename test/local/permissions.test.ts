@@ -1,9 +1,10 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
+import { INTEGRATION } from '../support/instance/integrations.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
+import { newFolder, stopAll } from '../support/instance/start-process.ts';
 
 interface Statement {
   Action: string | string[];
@@ -12,7 +13,7 @@ interface Statement {
 /** A copy of this run's stack whose IAM statements were changed or removed. */
 function stackWith(change: (logicalId: string, statement: Statement) => boolean) {
   const original = inject('assembly');
-  const assembly = mkdtempSync(join(tmpdir(), 'gatehouse-permissions-'));
+  const assembly = newFolder();
   for (const file of readdirSync(original).filter((name) => name.endsWith('.json'))) {
     cpSync(join(original, file), join(assembly, file));
   }
@@ -27,7 +28,7 @@ function stackWith(change: (logicalId: string, statement: Statement) => boolean)
       );
   }
   writeFileSync(file, JSON.stringify(template));
-  return { assembly, remove: () => rmSync(assembly, { recursive: true, force: true }) };
+  return assembly;
 }
 
 const MISSING: Record<string, (statement: Statement) => boolean> = {
@@ -37,70 +38,50 @@ const MISSING: Record<string, (statement: Statement) => boolean> = {
   MailFunction: ({ Action }) => Action === 'ses:SendEmail',
 };
 
+const PASSWORDS = { currentPassword: 'admin', newPassword: 'another' };
+
 describe('a function that lacks a permission', () => {
-  const stack = stackWith((file, statement) => !MISSING[file]?.(statement));
   let gatehouse: Gatehouse;
   let token: string;
   beforeAll(async () => {
-    gatehouse = await startGatehouse({ assembly: stack.assembly });
+    const assembly = stackWith((file, statement) => !MISSING[file]?.(statement));
+    gatehouse = await startGatehouse({ assembly });
     token = await gatehouse.logIn('admin');
   });
   afterAll(async () => {
     await gatehouse.stop();
-    stack.remove();
+    await stopAll();
   });
 
-  async function request(method: string, path: string, body?: object): Promise<number> {
-    const { status } = await fetch(`${gatehouse.cloud.url}${path}`, {
-      method,
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    return status;
-  }
-
-  it.each([
-    [
-      'GET',
-      '/api/health',
-      undefined,
-      'is not authorized to perform dynamodb:GetItem on Table for FORMAT',
-    ],
-    [
-      'POST',
-      '/api/account/change-password',
-      { currentPassword: 'admin', newPassword: 'another' },
-      'is not authorized to perform kms:GenerateMac on PepperKey',
-    ],
-    [
-      'POST',
-      '/api/utm-integrations',
-      { name: 'Gate logs', shortName: 'gate', integrationType: 'API' },
-      'is not authorized to perform dynamodb:ConditionCheckItem on Table for USER',
-    ],
-  ])('responds to %s %s with 500 and logs the denial once', async (method, path, body, message) => {
-    const before = gatehouse.lines.length;
-
-    expect(await request(method, path, body)).toBe(500);
-
-    const denial = `${method} ${path} ${message}`;
-    expect(gatehouse.cloud.deniedCalls).toContain(denial);
+  function expectLogged(denial: string, before: number): void {
     const lines = gatehouse.lines.slice(before);
     expect(lines).toContain(denial);
     expect(lines.filter((line) => line.includes('AccessDeniedException'))).toHaveLength(1);
+  }
+
+  it.each([
+    ['GET', '/api/health', undefined, 'dynamodb:GetItem on Table for FORMAT'],
+    ['POST', '/api/account/change-password', PASSWORDS, 'kms:GenerateMac on PepperKey'],
+    ['POST', '/api/utm-integrations', INTEGRATION, 'dynamodb:ConditionCheckItem on Table for USER'],
+  ])('responds to %s %s with 500 and logs the denial once', async (method, path, body, action) => {
+    const before = gatehouse.lines.length;
+
+    expect((await gatehouse.call(method, path, { token, body })).status).toBe(500);
+
+    const denial = `${method} ${path} is not authorized to perform ${action}`;
+    expect(gatehouse.cloud.deniedCalls).toContain(denial);
+    expectLogged(denial, before);
   });
 
   it('sends no mail and logs the denial', async () => {
     const before = gatehouse.lines.length;
 
-    await request('POST', '/api/account/reset-password/init', { email: 'admin@example.com' });
+    await gatehouse.call('POST', '/api/account/reset-password/init', {
+      body: { email: 'admin@example.com' },
+    });
     await gatehouse.cloud.mailsHandedOver();
 
-    const denial = 'sends mail is not authorized to perform ses:SendEmail on';
-    const lines = gatehouse.lines.slice(before);
-    expect(lines.find((line) => line.startsWith(denial))).toContain(
-      'identity/gatehouse@example.com',
-    );
-    expect(lines.filter((line) => line.includes('AccessDeniedException'))).toHaveLength(1);
+    const identity = 'arn:aws:ses:eu-central-1:000000000000:identity/gatehouse@example.com';
+    expectLogged(`sends mail is not authorized to perform ses:SendEmail on ${identity}`, before);
   });
 });

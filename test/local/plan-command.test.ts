@@ -1,16 +1,15 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import type { Scope } from '../../lib/contract/contract.ts';
+import { runNode } from '../support/commands/run-command.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { openSetup } from '../support/instance/setup.ts';
+import { newFolder, stopAll } from '../support/instance/start-process.ts';
 
 /* examples/plan: users and integrations from files, by the command and against the service. */
 
@@ -33,14 +32,12 @@ beforeAll(async () => {
 beforeEach(() => {
   applications.length = 0;
 });
+afterAll(stopAll);
 
 async function run(program: string, args: readonly string[], environment: object) {
   const file = join(import.meta.dirname, '../../examples/plan', program);
-  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [file, ...args], {
-    env: { ...process.env, GATEHOUSE_URL: gatehouse.cloud.url, GATEHOUSE_TOKEN, ...environment },
-  })
-    .then((output) => ({ code: 0, ...output }))
-    .catch((error) => error);
+  const variables = { GATEHOUSE_URL: gatehouse.cloud.url, GATEHOUSE_TOKEN, ...environment };
+  const { code, stdout, stderr } = await runNode([file, ...args], variables);
   expect(stdout + stderr).not.toContain(VALUE);
   return { code, lines: stdout.trimEnd().split('\n'), errors: stderr.trimEnd().split('\n') };
 }
@@ -48,10 +45,8 @@ async function run(program: string, args: readonly string[], environment: object
 const planned = (args: readonly string[], environment = {}) =>
   run('gatehouse-plan.ts', args, environment);
 
-/** A folder with these files, and a way to write others. */
 function folderOf(files: Readonly<Record<string, unknown>>) {
-  const folder = mkdtempSync(join(tmpdir(), 'plan-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const write = (name: string, content: unknown) => {
     const text = name.endsWith('.json') ? JSON.stringify(content) : stringify(content);
     writeFileSync(join(folder, name), typeof content === 'string' ? content : text);

@@ -7,7 +7,7 @@ import { runCommand } from '../support/commands/run-command.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
 import { JWT_BEARER, newCodeVerifier, nonceOf } from '../support/instance/provider.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /* A log-in at a real OpenID provider, as a browser makes it: redirects, cookies and forms. */
 
@@ -18,8 +18,7 @@ let gatehouse: Gatehouse;
 beforeAll(async () => {
   provider = await startProvider(0, [REDIRECT]);
   const changes = { issuers: v.parse(issuers, [issuerSetting(provider.issuer)]) };
-  synthesizeInProcess('dev', changes);
-  gatehouse = await startGatehouse({ assembly: assemblyOf('dev', changes) });
+  gatehouse = await startGatehouse({ assembly: assemblyWith('dev', changes) });
 });
 afterAll(async () => {
   await gatehouse.stop();

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LONG } from '../support/instance/run-variables.ts';
 import {
+  isRunning,
   type Launched,
   launchStart,
   logIn,
@@ -32,25 +33,6 @@ async function createUser(url: string, token: string, login: string): Promise<nu
   return response.status;
 }
 
-const STAT = /^(\d+) \(.*\) (\w) (\d+) (\d+)/s;
-
-/** All processes except zombies, from /proc, because not every machine has `ps`. */
-const processes = (): { pid: number; parent: number; group: number }[] =>
-  readdirSync('/proc').flatMap((name) => {
-    try {
-      const [, pid, state, parent, group] =
-        STAT.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
-      return pid && state !== 'Z'
-        ? [{ pid: Number(pid), parent: Number(parent), group: Number(group) }]
-        : [];
-    } catch {
-      return [];
-    }
-  });
-
-/** Whether a process, or a member of a process group, is alive. */
-const isRunning = (column: 'pid' | 'group', id: number): boolean =>
-  processes().some((process) => process[column] === id);
 const engineOf = (folder: string): number =>
   Number(JSON.parse(readFileSync(join(folder, 'processes.json'), 'utf8')).engine.split(':')[0]);
 

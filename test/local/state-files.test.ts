@@ -15,16 +15,19 @@ import { logIn, newFolder, stopAll } from '../support/instance/start-process.ts'
 const folder = newFolder();
 afterAll(stopAll);
 
+function start(state: State, engineUrl?: string): Promise<Cloud> {
+  const print = () => undefined;
+  const assembly = inject('assembly');
+  return startCloud({ assembly, state, engineUrl, port: 0, onLine: print, onEngineExit: print });
+}
+
 /** Starts the local cloud, runs this and stops it. Returns why that fails. */
 async function reasonNotToStart(
   inFolder = folder,
   run: (cloud: Cloud, state: State) => Promise<unknown> = async () => undefined,
-  assembly = inject('assembly'),
 ): Promise<string | undefined> {
   const state = await openState(inFolder);
-  const print = () => undefined;
-  const started = startCloud({ assembly, state, port: 0, onLine: print, onEngineExit: print });
-  return started
+  return start(state)
     .then((cloud) => run(cloud, state).finally(cloud.stop))
     .then(
       () => undefined,
@@ -114,19 +117,8 @@ it('the embedded engine listens on a random loopback address', () => {
 });
 
 describe('the local cloud on another engine', () => {
-  const print = () => undefined;
-  const start = (state: State) =>
-    startCloud({
-      assembly: inject('assembly'),
-      state,
-      engineUrl,
-      port: 0,
-      onLine: print,
-      onEngineExit: print,
-    });
-
   async function run(state: State): Promise<void> {
-    const cloud = await start(state);
+    const cloud = await start(state, engineUrl);
     await createFirstAccounts(cloud, state);
     expect(await logIn(cloud.url, 'admin')).toBeTruthy();
     await cloud.stop();
@@ -142,7 +134,9 @@ describe('the local cloud on another engine', () => {
   });
 
   it('does not start when the table was created with the keys of another folder', async () => {
-    const { message } = await start(await openState(newFolder())).catch((error) => error);
+    const { message } = await start(await openState(newFolder()), engineUrl).catch(
+      (error) => error,
+    );
 
     expect(message).toMatch(
       /^The table Gatehouse-dev-Table at http:\S+ was created with keys other than those in .+: set STATE_DIR to/,

@@ -4,13 +4,10 @@ import {
   cpSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -18,15 +15,16 @@ import { readCdkJson } from '../../infra/settings/environment-files.ts';
 import { LOCAL } from '../../infra/settings/read-settings.ts';
 import { localTransport } from '../../infra/settings/transport.ts';
 import { copyRepository } from '../support/commands/run-command.ts';
+import { newFolder, stopAll } from '../support/instance/start-process.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /* The CDK app as the CDK CLI runs it, which prints its output unchanged. */
 
 const ROOT = join(import.meta.dirname, '../..');
 
-const folder = mkdtempSync(join(tmpdir(), 'gatehouse-synthesis-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
+afterAll(stopAll);
 
 async function synthesize(
   changes: object,
@@ -58,11 +56,15 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
   const { edge, domain, backup } = OTHER_SETTINGS;
   const certificate = domain.certificate.replace(OTHER_SETTINGS.region, 'eu-central-1');
   const changes = { edge, backup, domain: { ...domain, certificate } };
+  function writeSettings(name: string, changes: object): void {
+    const fileOf = (name: string) => join(root, `examples/environments/${name}.json`);
+    const prod = JSON.parse(readFileSync(fileOf('prod'), 'utf8'));
+    writeFileSync(fileOf(name), JSON.stringify({ ...prod, ...changes }));
+  }
   let output: Awaited<ReturnType<typeof synthesize>>;
   beforeAll(async () => {
     copyRepository(root);
-    const file = join(root, 'examples/environments/prod.json');
-    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...changes }));
+    writeSettings('prod', changes);
     const selected = { env: 'prod', example: 'true', transport: localTransport() };
     output = await synthesize(selected, { root, outdir: copy });
   });
@@ -88,6 +90,20 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
     });
   });
 
+  it.each([
+    ['x'.repeat(35), { backup: { region: 'eu-north-1' } }],
+    ['of_two', {}],
+  ])('ends with one sentence for the name %s of an environment', async (env, more) => {
+    writeSettings(env, more);
+
+    const { code, stderr } = await synthesize({ env, example: 'true' }, { root });
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^The settings in .* are invalid\. The name of the environment must have at most (34|90) letters, digits and hyphens.*\.\n$/,
+    );
+  });
+
   it('has the same templates, bundles and asset hashes', () => {
     const read = (...path: string[]): string => readFileSync(join(...path), 'utf8');
     const assetsOf = (assembly: string) =>
@@ -106,8 +122,7 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
         read(assembly, template),
       );
     const settings = { ...changes, account: '123456789012' };
-    synthesizeInProcess('prod', settings);
-    const original = assemblyOf('prod', settings);
+    const original = assemblyWith('prod', settings);
     const bundles = join(inject('assembly'), 'bundles');
 
     const templates = globSync('*.template.json', { cwd: copy }).sort();
@@ -140,24 +155,5 @@ describe('a synthesis', () => {
       expect(await synthesize(assets, { outdir, umask })).toMatchObject({ code: 0 });
       expect([...new Set(modes())].sort()).toEqual(['file 644', 'folder 755']);
     }
-  });
-
-  it.each([
-    ['x'.repeat(35), { backup: { region: 'eu-north-1' } }],
-    ['of_two', {}],
-  ])('ends with one sentence for the name %s of an environment', async (name, changes) => {
-    const root = join(folder, 'named');
-    copyRepository(root);
-    const prod = JSON.parse(readFileSync(join(root, 'examples/environments/prod.json'), 'utf8'));
-    const file = join(root, `examples/environments/${name}.json`);
-    writeFileSync(file, JSON.stringify({ ...prod, ...changes }));
-
-    const { code, stderr } = await synthesize({ env: name, example: 'true' }, { root });
-
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^The settings in .* are invalid\. The name of the environment must have at most (34|90) letters, digits and hyphens.*\.\n$/,
-    );
-    rmSync(root, { recursive: true });
   });
 });

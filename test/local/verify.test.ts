@@ -1,10 +1,8 @@
-import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openLocalTable } from '../../infra/local/aws/local-table.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
@@ -15,12 +13,14 @@ import {
   isProgress,
   operatorsEnvironment,
   PROGRAM,
+  runCommand,
 } from '../support/commands/run-command.ts';
+import { isRunning, newFolder, stopAll } from '../support/instance/start-process.ts';
 
 /* `npm run admin -- verify` in a process of its own, beside a service that uses the folder. */
 
 const ROOT = join(import.meta.dirname, '../..');
-const folder = mkdtempSync(join(tmpdir(), 'gatehouse-verify-'));
+const folder = newFolder();
 const lock = join(folder, 'processes.json');
 let cloud: Cloud | undefined;
 
@@ -38,25 +38,13 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await cloud?.stop();
-  rmSync(folder, { recursive: true, force: true });
+  await stopAll();
 });
 
 /** Runs the command on this folder unless the environment names another. */
 async function verify(options: readonly string[] = [], more: Record<string, string> = {}) {
-  const { code, stdout, stderr } = await promisify(execFile)(
-    process.execPath,
-    [PROGRAM, 'admin', 'verify', ...options],
-    {
-      cwd: ROOT,
-      env: {
-        ...environmentWithoutAws(),
-        STATE_DIR: folder,
-        ...more,
-      },
-    },
-  )
-    .then((output) => ({ code: 0, ...output }))
-    .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+  const environment = { STATE_DIR: folder, ...more };
+  const { code, stdout, stderr } = await runCommand('verify', options, environment);
   const errors = stderr.split('\n').filter((line) => !isProgress(line));
   return { code, lines: stdout.trim().split('\n'), stderr: errors.join('\n') };
 }
@@ -123,19 +111,10 @@ describe('without a service', () => {
     );
 
     await ended;
-    for (let tries = 0; isAlive(engine) && tries < 100; tries++) await wait(10);
 
     expect(engine).toBeGreaterThan(0);
-    expect(isAlive(engine)).toBe(false);
+    await expect.poll(() => isRunning('pid', engine)).toBe(false);
     // Its lock does not prevent the next use of the folder.
     (await openState(folder)).close();
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}

@@ -4,7 +4,13 @@ import { fullDiff } from '@aws-cdk/cloudformation-diff';
 import { describe, expect, it } from 'vitest';
 import { refusalsOf, type StackTemplate } from '../../infra/commands/deploy/refusals.ts';
 import type { Settings } from '../../infra/settings/settings.ts';
-import { assemblyOf, backupTemplateOf, resourcesOf, templateOf } from '../support/stack/stack.ts';
+import {
+  assemblyOf,
+  backupTemplateOf,
+  propertiesOf,
+  resourcesOf,
+  templateOf,
+} from '../support/stack/stack.ts';
 
 /* What survives the region, and whether it would be of use there. */
 
@@ -17,8 +23,6 @@ const CHANGES: Partial<Settings> = {
 };
 const main = templateOf('prod', CHANGES);
 const backups = backupTemplateOf('prod', CHANGES);
-const propertiesOf = (type: string, template = main) =>
-  Object.values(resourcesOf(template, type)).map(({ Properties }) => Properties);
 const artifacts = JSON.parse(
   readFileSync(join(assemblyOf('prod', CHANGES), 'manifest.json'), 'utf8'),
 ).artifacts;
@@ -114,7 +118,7 @@ it('the other region locks its copies only if the settings say so', () => {
     backup: { region: 'eu-west-1', days: 47, lockedDays },
   };
   const lockOf = (template: typeof main) =>
-    propertiesOf('AWS::Backup::BackupVault', template).map(
+    propertiesOf(template, 'AWS::Backup::BackupVault').map(
       ({ LockConfiguration }) => LockConfiguration,
     );
 
@@ -127,7 +131,7 @@ it('the other region locks its copies only if the settings say so', () => {
 });
 
 it('changes of replicas and copies are forwarded to the alarms', () => {
-  const rules = propertiesOf('AWS::Events::Rule', backups);
+  const rules = propertiesOf(backups, 'AWS::Events::Rule');
   const joined = (text: string) => ({
     'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, text]],
   });
@@ -145,13 +149,13 @@ it('changes of replicas and copies are forwarded to the alarms', () => {
     deployment: 'all-at-once',
     alarms: undefined,
   });
-  expect(propertiesOf('AWS::Events::Rule', silent)).toEqual([]);
+  expect(propertiesOf(silent, 'AWS::Events::Rule')).toEqual([]);
 });
 
 it('the service control policy denies to all but one role what deletes backups', () => {
   const file = join(import.meta.dirname, '../../examples/service-control-policy.json');
   const [statement, exception] = JSON.parse(readFileSync(file, 'utf8')).Statement;
-  const rule = propertiesOf('AWS::Events::Rule').find(({ EventPattern }) =>
+  const rule = propertiesOf(main, 'AWS::Events::Rule').find(({ EventPattern }) =>
     EventPattern?.detail.eventSource?.includes('backup.amazonaws.com'),
   );
   const [ofVaults] = rule?.EventPattern.detail.$or ?? [];
@@ -167,8 +171,8 @@ it('the service control policy denies to all but one role what deletes backups',
 
 describe('the plan', () => {
   it('copies every backup to the vault of the other region, where it stays for longer', () => {
-    const [vault] = propertiesOf('AWS::Backup::BackupVault', backups);
-    const [plan] = propertiesOf('AWS::Backup::BackupPlan');
+    const [vault] = propertiesOf(backups, 'AWS::Backup::BackupVault');
+    const [plan] = propertiesOf(main, 'AWS::Backup::BackupPlan');
     const [rule, ...others] = plan?.BackupPlan.BackupPlanRule ?? [];
 
     expect(others).toEqual([]);
@@ -184,7 +188,7 @@ describe('the plan', () => {
 
   it('is for the table alone, also for one that the stack adopts', () => {
     const selected = (template = main) =>
-      propertiesOf('AWS::Backup::BackupSelection', template).map(
+      propertiesOf(template, 'AWS::Backup::BackupSelection').map(
         ({ BackupSelection }) => BackupSelection.Resources,
       );
     const tableStream =

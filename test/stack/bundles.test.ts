@@ -1,18 +1,12 @@
-import {
-  globSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, inject, it } from 'vitest';
 import { bundle } from '../../infra/bundle/bundle.ts';
 import { buildConsole } from '../../infra/bundle/console.ts';
 import { localTransport } from '../../infra/settings/transport.ts';
+import { newFolder, stopAll } from '../support/instance/start-process.ts';
+
+afterAll(stopAll);
 
 const ROOT = join(import.meta.dirname, '../..');
 const bundles = join(inject('assembly'), 'bundles');
@@ -107,8 +101,7 @@ it('the transport has fewer than 550 lines', () => {
 });
 
 it('a second build of the console has the same bytes, also over an older one', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'console-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const contentsOf = (build: string) =>
     globSync('**/*.*', { cwd: build })
       .sort()

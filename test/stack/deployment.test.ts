@@ -5,6 +5,7 @@ import { CANARY_ROUTES, routeId } from '../../infra/stack/constructs/endpoint-fu
 import { consoleRoutes, type Route, routes } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import {
+  propertiesOf,
   type Resource,
   resourcesOf,
   synthesizeInProcess,
@@ -111,8 +112,8 @@ describe('a deployment', () => {
   });
 
   it('sends requests to the alias of the canary, and to the functions of all other routes', () => {
-    const uris = Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Integration')).map(
-      ({ Properties }) => Properties.IntegrationUri,
+    const uris = propertiesOf(prod, 'AWS::ApiGatewayV2::Integration').map(
+      ({ IntegrationUri }) => IntegrationUri,
     );
     const isAlias = ({ Ref }: { Ref?: string }) => canaries.some(([id]) => id === Ref);
 
@@ -129,9 +130,9 @@ describe('a deployment', () => {
       if (config) expect(config).toEqual(policy);
       return config ? [Description] : [];
     });
-    for (const { Properties } of Object.values(resourcesOf(prod, 'AWS::Lambda::Version')))
-      expect(Properties.RuntimePolicy).toEqual(
-        functions[Properties.FunctionName.Ref]?.Properties.RuntimeManagementConfig,
+    for (const { FunctionName, RuntimePolicy } of propertiesOf(prod, 'AWS::Lambda::Version'))
+      expect(RuntimePolicy).toEqual(
+        functions[FunctionName.Ref]?.Properties.RuntimeManagementConfig,
       );
 
     const hashing = routes.filter(({ permissions }) => permissions.keys?.includes('pepper'));
@@ -204,10 +205,8 @@ describe('a deployment', () => {
 describe('the role of a function', () => {
   /** The logical ids of the role and the policy of a route's function. */
   const idsOf = (template: typeof prod, route: string) => {
-    const fn = Object.values(resourcesOf(template, 'AWS::Lambda::Function')).find(
-      ({ Properties }) => Properties.Description === route,
-    );
-    const role = fn?.Properties.Role['Fn::GetAtt'][0];
+    const functions = propertiesOf(template, 'AWS::Lambda::Function');
+    const role = functions.find((fn) => fn.Description === route)?.Role['Fn::GetAtt'][0];
     const [[policy] = []] = Object.entries(resourcesOf(template, 'AWS::IAM::Policy')).filter(
       ([, { Properties }]) => Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role),
     );

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { EdgeStack } from '../../infra/stack/edge-stack.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import {
+  propertiesOf as allPropertiesOf,
   assemblyOf,
   edgeTemplateOf,
   type Resource,
@@ -19,8 +20,7 @@ import {
  */
 
 const edge = edgeTemplateOf('prod', OTHER_SETTINGS);
-const propertiesOf = (type: string): Resource['Properties'] =>
-  Object.values(resourcesOf(edge, type))[0]?.Properties ?? {};
+const propertiesOf = (type: string): Resource['Properties'] => allPropertiesOf(edge, type)[0] ?? {};
 const artifactsOf = (changes: object) =>
   JSON.parse(readFileSync(join(assemblyOf('prod', changes), 'manifest.json'), 'utf8')).artifacts;
 const newStack = (changes: object) =>
@@ -81,9 +81,7 @@ describe('the stack of the edge', () => {
 
 it('the expiry of its certificate and its errors are forwarded to another region', () => {
   const rulesWith = (changes: object) =>
-    Object.values(resourcesOf(Template.fromStack(newStack(changes)), 'AWS::Events::Rule')).map(
-      ({ Properties }) => Properties,
-    );
+    allPropertiesOf(Template.fromStack(newStack(changes)), 'AWS::Events::Rule');
 
   const rules = rulesWith({});
   expect(rules.map(({ EventPattern }) => EventPattern.resources)).toEqual([

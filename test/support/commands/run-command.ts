@@ -33,11 +33,18 @@ export const runCommand = (
   root = ROOT,
 ) => runProgram(['admin', verb, ...options], environment, root);
 
+/** Runs a command on the table of a cloud. */
+export const runOnTable = (cloud: Cloud, verb: string, ...options: string[]) =>
+  runCommand(verb, ['--table', cloud.tableName, ...options], operatorsEnvironment(cloud));
+
 /** Runs a command with its verb, or a program of a package, as the scripts of npm do. */
-export async function runProgram(args: readonly string[], environment: object, root = ROOT) {
-  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], {
+export const runProgram = (args: readonly string[], environment: object, root?: string) =>
+  runNode([PROGRAM, ...args], environment, root);
+
+export async function runNode(args: readonly string[], environment: object, root = ROOT) {
+  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, args, {
     cwd: root,
-    env: { ...process.env, ...environment },
+    env: { ...environmentWithoutAws(), ...environment },
     // The table of a difference of policies is padded to more than 1 MB.
     maxBuffer: Number.POSITIVE_INFINITY,
   })

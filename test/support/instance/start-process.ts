@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -29,10 +29,23 @@ export async function stopAll(): Promise<void> {
 }
 
 export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   folders.push(folder);
   return folder;
 }
+
+const STAT = /^(?<pid>\d+) \(.*\) (?<state>\w) \d+ (?<group>\d+)/s;
+
+/** Whether a process, or a member of a process group, is alive. Not every machine has `ps`. */
+export const isRunning = (column: 'pid' | 'group', id: number): boolean =>
+  readdirSync('/proc').some((name) => {
+    try {
+      const stat = STAT.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))?.groups;
+      return stat?.state !== 'Z' && Number(stat?.[column]) === id;
+    } catch {
+      return false;
+    }
+  });
 
 export interface Launched {
   readonly child: ChildProcess;

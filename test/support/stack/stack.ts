@@ -20,6 +20,12 @@ export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
     `../template-of-${process.pid}-${name}-${createHash('sha256').update(JSON.stringify(changes)).digest('hex')}`,
   );
 
+/** Synthesizes an environment with other settings. Returns the folder of the assembly. */
+export function assemblyWith(name: string, changes: Partial<Settings> = {}): string {
+  synthesizeInProcess(name, changes);
+  return assemblyOf(name, changes);
+}
+
 /** With this run's bundles, in this process for speed. */
 export function synthesizeInProcess(
   name: string,
@@ -70,11 +76,9 @@ export function templateOf(name: string, changes: Partial<Settings> = {}): Templ
   return template;
 }
 
-/** The template of the edge of an environment with these settings. */
 export const edgeTemplateOf = (name: string, changes: Partial<Settings>): Template =>
   otherTemplateOf(edgeStackName(name), name, changes);
 
-/** The template of the backups of an environment with these settings. */
 export const backupTemplateOf = (name: string, changes: Partial<Settings>): Template =>
   otherTemplateOf(backupStackName(name), name, changes);
 
@@ -95,3 +99,6 @@ export interface Resource {
 
 export const resourcesOf = (template: Template, type: string): Record<string, Resource> =>
   template.findResources(type) as Record<string, Resource>;
+
+export const propertiesOf = (template: Template, type: string): Resource['Properties'][] =>
+  Object.values(resourcesOf(template, type)).map(({ Properties }) => Properties);
