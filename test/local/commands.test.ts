@@ -1,10 +1,7 @@
-import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { COMMANDS, type Verb } from '../../infra/commands/admin.ts';
@@ -23,6 +20,7 @@ import {
 } from '../support/doubles/scripted-aws.ts';
 import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
 import { freezeClock } from '../support/doubles/time.ts';
+import { newFolder, stopAll } from '../support/instance/start-process.ts';
 
 /* The operator's commands on a scripted table, in this process unless the process matters. */
 
@@ -34,6 +32,7 @@ const stops: (() => void)[] = [];
 afterAll(() => {
   for (const stop of stops) stop();
 });
+afterAll(stopAll);
 afterEach(() => vi.useRealTimers());
 
 /** Replaces the response to a call; undefined for the table's own. */
@@ -95,12 +94,6 @@ async function serveLocally(items: readonly object[], override: Override = () =>
   return { STATE_DIR: newFolder(), AWS_ENDPOINT_URL_DYNAMODB: environment.AWS_ENDPOINT_URL };
 }
 
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-commands-'));
-  stops.push(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** Lines of output, without what differs between runs. */
 const linesOf = (output: string): string[] =>
   output
@@ -109,15 +102,9 @@ const linesOf = (output: string): string[] =>
     .split('\n')
     .slice(0, -1);
 
-async function run(verb: string, args: readonly string[], environment: object = {}, cwd = ROOT) {
-  const env = { ...environmentWithoutAws(), STATE_DIR: ':memory:', ...environment };
-  const program = [join(ROOT, PROGRAM), 'admin', verb, ...args];
-  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, program, {
-    cwd,
-    env,
-  })
-    .then((output) => ({ code: 0, ...output }))
-    .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
+async function run(verb: string, args: readonly string[], environment: object = {}, root = ROOT) {
+  const env = { STATE_DIR: ':memory:', ...environment };
+  const { code, stdout, stderr } = await runCommand(verb, args, env, root);
   return { code, stdout: linesOf(stdout), stderr: linesOf(stderr) };
 }
 
@@ -308,7 +295,6 @@ describe('npm run admin -- adopt', () => {
       (operation, input) =>
         operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } },
     ],
-    ['that is missing', /^There is no table Gate in/, overrideOf('DescribeTable', NO_TABLE)],
     [
       'that is being restored',
       /^Gate is CREATING: run the command again when it is ACTIVE/,
@@ -370,27 +356,40 @@ describe('npm run admin -- first-admin', () => {
           }
         : undefined;
 
-  it.each<[string, RegExp, Override]>([
-    [
-      'the table has no tags',
-      /lacks the tag gatehouse:pepper-key/,
-      overrideOf('ListTagsOfResource', { Tags: [] }),
-    ],
-    [
-      'the address is taken',
-      /^The address root@example.com is taken\. Nothing/,
-      cancelledBy('EMAIL#root@example.com'),
-    ],
-    [
-      'the outcome is unknown',
-      /may or may not exist\. If it does, its password is PASSWORD; otherwise run/,
-      overrideOf('TransactWriteItems', OUTAGE),
-    ],
-  ])('exits with 1 and one sentence when %s', async (_, sentence, override) => {
-    const { environment } = await serve([], override);
+  const RECOVERED = ['--login', 'admin', '--new-password'];
+  const REMOVE = '--remove-second-factor';
+  const NEW_UNKNOWN = /may or may not exist\. If it does, its password is PASSWORD; otherwise run/;
+  const UNKNOWN = /not be changed\. If it is, its password is PASSWORD; otherwise run/;
+  const OF_FACTOR_UNKNOWN = /not be changed\. Run the command again\.$/;
+  const TAKEN = /^The address root@example.com is taken\. Nothing/;
+  const secondFactor = { nonce: 'n', key: 'k', lastStep: 1, recoveryNonce: 'r', recoveryCodes: 1 };
+  const WITH_FACTOR = INTACT_ITEMS.map((item) =>
+    item.id === 1 && item.pk === 'USER' ? { ...item, secondFactor } : item,
+  );
+  const NO_TAGS = overrideOf('ListTagsOfResource', { Tags: [] });
+  const UNKNOWN_OUTCOME = overrideOf('TransactWriteItems', OUTAGE);
 
-    const args = [...GATE, ...ADMINISTRATOR];
-    const { code, stdout, stderr } = await runHere('first-admin', args, environment);
+  it.each<[string, RegExp, Override, args?: string[]]>([
+    ['the table has no tags', /lacks the tag gatehouse:pepper-key/, NO_TAGS],
+    ['the address is taken', TAKEN, cancelledBy('EMAIL#root@example.com')],
+    ['the outcome is unknown', NEW_UNKNOWN, UNKNOWN_OUTCOME],
+    [
+      'it is unknown whether the factor is removed',
+      OF_FACTOR_UNKNOWN,
+      UNKNOWN_OUTCOME,
+      ['--login', 'admin', REMOVE],
+    ],
+    [
+      'it is unknown whether it has another password',
+      UNKNOWN,
+      UNKNOWN_OUTCOME,
+      [...RECOVERED, REMOVE],
+    ],
+  ])('exits with 1 and one sentence when %s', async (_, sentence, override, args) => {
+    const { environment } = await serve(args ? WITH_FACTOR : [], override);
+
+    const options = [...GATE, ...(args ?? ADMINISTRATOR)];
+    const { code, stdout, stderr } = await runHere('first-admin', options, environment);
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
     expect(stderr).toEqual([expect.stringMatching(sentence)]);
@@ -400,56 +399,11 @@ describe('npm run admin -- first-admin', () => {
     const { environment, calls } = await serve([]);
 
     const args = [...GATE, ...ADMINISTRATOR, '--login', 'System'];
-    const { code, stdout, stderr } = await runHere('first-admin', args, environment);
+    const { code, stderr } = await runHere('first-admin', args, environment);
 
-    expect([code, stdout, stderr]).toEqual([
-      1,
-      [],
-      [expect.stringMatching(/^The login System is/)],
-    ]);
+    expect([code, stderr]).toEqual([1, [expect.stringMatching(/^The login System is/)]]);
     expect(calls).not.toContain('UpdateItem');
   });
-
-  const RECOVERED = ['--login', 'admin', '--new-password'];
-  const SECOND_FACTOR = {
-    nonce: 'n',
-    key: 'k',
-    lastStep: 1,
-    recoveryNonce: 'r',
-    recoveryCodes: 1,
-  };
-  const WITH_FACTOR = INTACT_ITEMS.map((item) =>
-    item.id === 1 && item.pk === 'USER' ? { ...item, secondFactor: SECOND_FACTOR } : item,
-  );
-
-  it.each([
-    [
-      ['--login', 'admin', '--remove-second-factor'],
-      /not be changed\. Run the command again\.$/,
-      [],
-    ],
-    [
-      [...RECOVERED, '--remove-second-factor'],
-      /not be changed\. If it is, its password is PASSWORD; otherwise run/,
-      ['GenerateMac'],
-    ],
-  ])(
-    'prints what %j may have changed if the outcome is unknown',
-    async (args, sentence, ofKeys) => {
-      const override = overrideOf('TransactWriteItems', OUTAGE);
-      const { environment, calls } = await serve(WITH_FACTOR, override);
-
-      const { code, stdout, stderr } = await runHere(
-        'first-admin',
-        [...GATE, ...args],
-        environment,
-      );
-
-      expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
-      expect(stderr).toEqual([expect.stringMatching(sentence)]);
-      expect(calls.filter((call) => call === 'GenerateMac')).toEqual(ofKeys);
-    },
-  );
 
   it.each([
     ['SIGINT', RECOVERED, INTACT_ITEMS, /changed\. If it is, its password is PASSWORD;/],
@@ -611,7 +565,7 @@ it.each([
   ['verify', 'There is no table in .local: '],
   ['password-keys', 'No service runs on STATE_DIR=.local. '],
 ])('%s takes an empty STATE_DIR as the default', async (script, sentence) => {
-  const { stderr } = await run(script, [], { STATE_DIR: '' }, newFolder());
+  const { stderr } = await run(script, [], { STATE_DIR: '' }, inject('repository'));
 
   expect(stderr).toEqual([expect.stringContaining(sentence)]);
 });
@@ -627,7 +581,6 @@ it('password-keys names the user whose hash is not readable', async () => {
 
 /* `npm run admin -- diff`. test/stack/upgrade.test.ts has the rules. */
 
-/** The response of CloudFormation for a running stack. */
 const running = (template: object): ScriptedResponse => ({
   TemplateBody: JSON.stringify(template),
 });
