@@ -5,19 +5,19 @@ import { openMemoryState } from '../../infra/local/state/state.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/token.ts';
+import { armingKey } from '../../lib/users/emergency-account.ts';
 import { apiTokenKey, sessionKey } from '../../lib/users/session-item.ts';
 import { resetItemKey } from '../../lib/users/user-items.ts';
 import { USER_UPDATES } from '../../lib/users/user-updates.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /*
  * What a function can do if somebody takes it over, by its policy in the template of production.
  * SECURITY.md says the same in words.
  */
 
-synthesizeInProcess('prod', {});
 const state = openMemoryState();
-const { authorization, functions, table } = deploy(readTemplate(assemblyOf('prod', {})), state);
+const { authorization, functions, table } = deploy(readTemplate(assemblyWith('prod')), state);
 state.close();
 
 type Attempt = Parameters<typeof authorization.denialReason>[1];
@@ -42,6 +42,22 @@ function writesOf({ pk, sk }: Key, acts: readonly Act[], attribute?: string): At
       },
     ] satisfies Attempt[];
   });
+}
+
+/** Each way to read an item: alone, with others, with its partition, or by a condition. */
+function readsOf({ pk, sk }: Key): Attempt[] {
+  const { TableName = '' } = table;
+  const Key = { pk: { S: pk }, sk: { S: sk } };
+  const range = {
+    KeyConditionExpression: 'pk = :pk',
+    ExpressionAttributeValues: { ':pk': Key.pk },
+  };
+  return Object.entries({
+    GetItem: { TableName, Key },
+    BatchGetItem: { RequestItems: { [TableName]: { Keys: [Key] } } },
+    Query: { TableName, ...range },
+    TransactWriteItems: { TransactItems: [{ ConditionCheck: { TableName, Key } }] },
+  }).map(([operation, input]) => ({ service: 'DynamoDB', operation, input }));
 }
 
 /** Each way to write an attribute of a user. */
@@ -96,6 +112,12 @@ it.each<[string, Attempt[], string[]]>([
     'publish a public key',
     writesOf(publicKeyItemKey('kid'), ['Put', 'Update']),
     ['POST /api/authenticate'],
+  ],
+  ['arm the emergency account', writesOf(armingKey, ['Put', 'Update', 'Delete']), []],
+  [
+    'read whether it is armed',
+    readsOf(armingKey),
+    ['POST /api/authenticate', 'verifies the table once a day'],
   ],
   ['accept ended tokens again', writesOf(notBeforeKey, ['Update', 'Delete']), []],
   [
