@@ -1,24 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import {
-  DeleteItemCommand,
-  DeleteTableCommand,
-  DescribeContinuousBackupsCommand,
-  DescribeTableCommand,
-  DescribeTimeToLiveCommand,
-  DynamoDBClient,
-  ListTagsOfResourceCommand,
-  UpdateTableCommand,
-} from '@aws-sdk/client-dynamodb';
+import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Settings } from '../../infra/settings/settings.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
-import { startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
-import { createTable, type Items, itemsOf, restoreItems } from '../support/instance/items.ts';
+import { createTable, type Items, itemsOf } from '../support/instance/items.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
 import { turnOnFactor } from '../support/instance/users.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /*
  * Rehearses the restore of docs/restore.md: a backup, more changes, the loss of the table, a
@@ -34,13 +25,13 @@ const TABLE_KEY = 'arn:aws:kms:eu-central-1:000000000000:key/table';
 
 describe('a restore', () => {
   let gatehouse: Gatehouse;
-  let client: DynamoDBClient;
+  let client: DynamoDB;
   /** The ARNs of the keys in the environment of the functions, which survive the table. */
   let arns: { pepper: string; values: string; factor: string; signing: string };
   beforeAll(async () => {
     gatehouse = await startGatehouse();
     const { endpoint, region, functions } = gatehouse.cloud;
-    client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
+    client = new DynamoDB({ endpoint, region, credentials: OPERATOR });
     const variable = (name: string) =>
       functions.find(({ environment }) => name in environment)?.environment[name] ?? '';
     arns = {
@@ -52,9 +43,8 @@ describe('a restore', () => {
   });
   afterAll(async () => {
     for (const TableName of [RESTORED, COPY])
-      await client.send(new UpdateTableCommand({ TableName, DeletionProtectionEnabled: false }));
-    for (const TableName of [ORIGINAL, COPY])
-      await client.send(new DeleteTableCommand({ TableName }));
+      await client.updateTable({ TableName, DeletionProtectionEnabled: false });
+    for (const TableName of [ORIGINAL, COPY]) await client.deleteTable({ TableName });
     client.destroy();
     await gatehouse.stop();
   });
@@ -73,12 +63,12 @@ describe('a restore', () => {
       .status;
 
   async function settingsOf(TableName: string) {
-    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+    const { Table } = await client.describeTable({ TableName });
     const [{ Tags = [] }, { TimeToLiveDescription }, { ContinuousBackupsDescription }] =
       await Promise.all([
-        client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn })),
-        client.send(new DescribeTimeToLiveCommand({ TableName })),
-        client.send(new DescribeContinuousBackupsCommand({ TableName })),
+        client.listTagsOfResource({ ResourceArn: Table?.TableArn }),
+        client.describeTimeToLive({ TableName }),
+        client.describeContinuousBackups({ TableName }),
       ]);
     return {
       tags: Object.fromEntries(Tags.map(({ Key, Value }) => [Key, Value])),
@@ -92,9 +82,7 @@ describe('a restore', () => {
   }
 
   async function deploy(existing: Settings['existing']): Promise<void> {
-    const changes = { keepData: true, existing };
-    synthesizeInProcess('dev', changes);
-    await gatehouse.cloud.redeploy(assemblyOf('dev', changes));
+    await gatehouse.cloud.redeploy(assemblyWith('dev', { keepData: true, existing }));
   }
 
   let backup: Items;
@@ -105,7 +93,6 @@ describe('a restore', () => {
   let lostToken: string;
   let keeperToken: string;
   let parameter: { id: number };
-  /** The factor of a user who had it before the backup. */
   let cautious: Awaited<ReturnType<typeof turnOnFactor>>;
 
   it('begins with a backup, more changes, and the loss of the table', async () => {
@@ -141,7 +128,7 @@ describe('a restore', () => {
     lostToken = await gatehouse.logIn('lost');
     await call('POST', '/api/utm-integrations', admin, INTEGRATION);
     await restoreAs(ORIGINAL, await itemsOf(gatehouse.cloud));
-    await client.send(new DeleteTableCommand({ TableName: gatehouse.cloud.tableName }));
+    await client.deleteTable({ TableName: gatehouse.cloud.tableName });
     expect((await call('GET', '/api/health', '')).status).toBe(503);
   });
 
@@ -236,12 +223,10 @@ describe('a restore', () => {
   });
 
   it('can be repeated on a copy, with the settings of the table it replaces', async () => {
-    await client.send(
-      new UpdateTableCommand({
-        TableName: RESTORED,
-        OnDemandThroughput: { MaxReadRequestUnits: 70, MaxWriteRequestUnits: 30 },
-      }),
-    );
+    await client.updateTable({
+      TableName: RESTORED,
+      OnDemandThroughput: { MaxReadRequestUnits: 70, MaxWriteRequestUnits: 30 },
+    });
     await restoreAs(COPY, await itemsOf(gatehouse.cloud));
     const unprotected = await adopt('--table', COPY, '--like', RESTORED, '--unprotected');
     const before = await settingsOf(COPY);
@@ -277,7 +262,7 @@ describe('a restore', () => {
 
   it('reports a restored table that is not intact, and how to repair it', async () => {
     const Key = { pk: { S: 'LOGIN#keeper' }, sk: { S: 'GUARD' } };
-    await client.send(new DeleteItemCommand({ TableName: COPY, Key }));
+    await client.deleteItem({ TableName: COPY, Key });
 
     const { code, stdout, stderr } = await adopt('--table', COPY);
 
@@ -285,72 +270,5 @@ describe('a restore', () => {
     expect(stderr).toBe(
       `The table is adopted, but not intact: npm run admin -- verify --table ${COPY} --repair\n`,
     );
-  });
-});
-
-/*
- * A table that was restored from a backup assigns ids again until it is adopted. Tokens, reset keys
- * and ETags that were issued for lost accounts and integrations must not be valid for new ones with
- * the same ids. test/unit/rare-changes.test.ts has the adoption.
- */
-const shared = await useGatehouse();
-
-describe('after a restore, before the table is adopted', () => {
-  let admin: string;
-  let backup: Items;
-  beforeAll(async () => {
-    admin = await shared.logIn('admin');
-    backup = await itemsOf(shared.cloud);
-  });
-  const restore = () => restoreItems(shared.cloud, backup);
-
-  const call = (
-    method: string,
-    path: string,
-    token: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ) => shared.call(method, path, { token, body, headers });
-  const createUser = (login: string) =>
-    call('POST', '/api/users', admin, { login, email: 'lost@example.com' });
-  const createIntegration = () => call('POST', '/api/utm-integrations', admin, INTEGRATION);
-
-  it('rejects the token of a lost account whose id a new administrator has', async () => {
-    const administrator = { authorities: ['ROLE_ADMIN', 'ROLE_USER'] };
-    const lost = await shared.makeUser('lost', administrator);
-    const token = await shared.logIn('lost');
-    await restore();
-    const heir = await shared.makeUser('heir', administrator);
-
-    const responses = await Promise.all([
-      call('GET', '/api/account', token),
-      call('POST', '/api/account', token, { firstName: 'Thief' }),
-      call('PUT', '/api/users', token, { ...heir, firstName: 'Thief' }),
-      call('GET', '/api/utm-integration-confs', token),
-    ]);
-
-    expect(heir.id).toBe(lost.id);
-    expect(responses.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
-    expect((await call('GET', '/api/account', await shared.logIn('heir'))).status).toBe(200);
-  });
-
-  it('rejects reset keys and ETags of lost users and integrations', async () => {
-    await restore();
-    const lost = await createUser('lost');
-    const key = await shared.keyMailedTo('lost@example.com');
-    const lostTap = await createIntegration();
-    await restore();
-    const heir = await createUser('heir');
-    const tap = await createIntegration();
-
-    const reset = { key, newPassword: 'thief' };
-    const finished = await call('POST', '/api/account/reset-password/finish', admin, reset);
-    const ifMatch = ({ headers }: typeof lost) => ({ 'If-Match': String(headers.etag) });
-    const updated = await call('PUT', '/api/users', admin, heir.body, ifMatch(lost));
-    const path = `/api/utm-integrations/${tap.body.id}`;
-    const deleted = await call('DELETE', path, admin, undefined, ifMatch(lostTap));
-
-    expect([heir.body.id, tap.body.id]).toEqual([lost.body.id, lostTap.body.id]);
-    expect([finished.status, updated.status, deleted.status]).toEqual([400, 412, 412]);
   });
 });
