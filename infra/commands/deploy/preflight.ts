@@ -37,7 +37,7 @@ regions, and whether what is deployed has kept its protections; prints a remedy 
       try {
         const { severity, problem, remedy } = (await find()) ?? {};
         if (!problem) print(`ok       ${about}`);
-        else print(`${severity}  ${about}: ${problem}\n  ${remedy}\n  docs/${section}`);
+        else print(`${severity}  ${about}: ${problem}\n  ${remedy}\n  ${section}`);
         if (severity === 'MISSING' && status === 'ready') status = 'missing';
       } catch (error) {
         print(`UNKNOWN  ${about}: ${explain(error)}`);
@@ -50,15 +50,15 @@ regions, and whether what is deployed has kept its protections; prints a remedy 
   },
 });
 
-/** What is checked, the section of `docs/` that explains it, and what reads and judges it. */
+/** What is checked, the section of a document that explains it, and what reads and judges it. */
 type Check = readonly [about: string, section: string, find: () => Found];
 
-const START = 'deploying.md#the-first-time';
-const FAILED = 'deploying.md#if-the-first-deployment-fails';
-const CERTIFICATES = 'runbook.md#certificates';
-const TRAIL = 'deploying.md#a-trail';
-const REPLICAS = 'restore.md#if-a-replica-exists-already';
-const BACKUPS = 'restore.md#backups-in-another-region';
+const START = 'docs/deploying.md#the-first-time';
+const FAILED = 'docs/deploying.md#if-the-first-deployment-fails';
+const CERTIFICATES = 'docs/runbook.md#certificates';
+const TRAIL = 'docs/deploying.md#a-trail';
+const REPLICAS = 'docs/restore.md#if-a-replica-exists-already';
+const BACKUPS = 'docs/restore.md#backups-in-another-region';
 
 export function checksOf(environment: string, settings: Settings): Check[] {
   const { mail, domain, alarms, edge, backup, deployment } = settings;
@@ -75,23 +75,25 @@ export function checksOf(environment: string, settings: Settings): Check[] {
   const api = target(settings.region, stackName(environment));
   check(`CDK bootstrap in ${api.region}`, START, () => account.bootstrap(api));
   check(`stack ${api.name}`, FAILED, () => deployed.apiStack(api));
-  check('table', 'runbook.md#table-changes', () => deployed.table(api));
-  check('stream of the table', 'runbook.md#mail-not-sent', () => deployed.stream(api));
+  check('table', 'docs/runbook.md#table-changes', () => deployed.table(api));
+  check('stream of the table', 'docs/runbook.md#mail-not-sent', () => deployed.stream(api));
   for (const id of keyIds(settings))
-    check(`key ${id}`, 'runbook.md#key-states', () => deployed.key(api, id));
-  check('earlier data', 'restore.md#deploying-it-again', () => deployed.earlierData(api));
-  check(`sender ${mail.sender}`, 'deploying.md#dns-records', () => account.sender(api));
-  check('SES account', 'deploying.md#what-takes-days', () => account.ses(api));
-  check('Lambda concurrency', 'runbook.md#concurrency', () => account.lambdaQuota(api));
-  check('API Gateway quota', 'performance.md#throttles', () => account.gatewayQuota(api));
+    check(`key ${id}`, 'docs/runbook.md#key-states', () => deployed.key(api, id));
+  check('earlier data', 'docs/restore.md#deploying-it-again', () => deployed.earlierData(api));
+  check(`sender ${mail.sender}`, 'docs/deploying.md#dns-records', () => account.sender(api));
+  check('SES account', 'docs/deploying.md#what-takes-days', () => account.ses(api));
+  check('Lambda concurrency', 'docs/runbook.md#concurrency', () => account.lambdaQuota(api));
+  check('API Gateway quota', 'docs/performance.md#throttles', () => account.gatewayQuota(api));
   if (domain)
     check(`certificate for ${domain.name}`, CERTIFICATES, () => account.certificate(api, domain));
   if (alarms) {
-    check(`alarms to ${alarms}`, 'deploying.md#try-an-alarm', () => account.topic(api, alarms));
+    check(`alarms to ${alarms}`, 'docs/deploying.md#try-an-alarm', () =>
+      account.topic(api, alarms),
+    );
     check(`CloudTrail in ${api.region}`, TRAIL, () => trail(api));
   }
   if (deployment === 'canary')
-    check('canary', 'deploying-a-change.md#the-canary', () => deployed.canary(api));
+    check('canary', 'docs/deploying-a-change.md#the-canary', () => deployed.canary(api));
   if (edge) {
     const front = target(EDGE_REGION, edgeStackName(environment));
     const { hostName: name, certificate, secret } = edge;
@@ -99,7 +101,9 @@ export function checksOf(environment: string, settings: Settings): Check[] {
     check(`CDK bootstrap in ${front.region}`, START, () => account.bootstrap(front));
     check(`stack ${front.name}`, FAILED, () => deployed.edgeStack(front));
     check(`certificate for ${name}`, CERTIFICATES, () => account.certificate(front, host));
-    check(`secret ${secret}`, 'edge.md#replacing-the-secret', () => account.secret(front, edge));
+    check(`secret ${secret}`, 'docs/edge.md#replacing-the-secret', () =>
+      account.secret(front, edge),
+    );
   }
   if (backup) {
     const copies = target(backup.region, backupStackName(environment));
