@@ -29,92 +29,152 @@ export function schemaViolations(resources: Resources, region: string): string[]
 const DAY_SECONDS = 86_400;
 const HOUR_SECONDS = 3600;
 
-/** What AWS refuses although its schemas do not say so: what each rule finds in resources. */
+interface Limit {
+  readonly find: (resources: Resources) => string[];
+  /** Changes of resources of a type, two copies of which then violate the rule. */
+  readonly faults: readonly [type: string, changes: object][];
+}
+
+const LONG = 'x'.repeat(10_240);
+const ALARM = 'AWS::CloudWatch::Alarm';
+const MAPPING = 'AWS::Lambda::EventSourceMapping';
+const NAMED = ['AWS::ApiGatewayV2::Route', 'AWS::Lambda::Alias', 'AWS::Logs::QueryDefinition'];
+const SINGLE = { Statement: { AndStatement: { Statements: [{}] } } };
+
+/** What AWS refuses although its schemas do not say so. */
 export const LIMITS = {
-  'a name is used once': (resources) => repeated(Object.values(resources).flatMap(identitiesOf)),
-  'a value is one that is documented': (resources) =>
-    Object.entries(DOCUMENTED).flatMap(([type, isDocumented]) =>
-      of(resources, type)
-        .filter((properties) => !isDocumented(properties))
-        .map(() => type),
-    ),
+  'a name is used once': {
+    find: (resources) => repeated(Object.values(resources).flatMap(identitiesOf)),
+    faults: [...NAMED, MAPPING].map((type) => [type, {}]),
+  },
+  'a value is one that is documented': {
+    find: (resources) =>
+      Object.entries(DOCUMENTED).flatMap(([type, isDocumented]) =>
+        of(resources, type)
+          .filter((properties) => !isDocumented(properties))
+          .map(() => type),
+      ),
+    faults: [
+      ['AWS::Lambda::Function', { MemorySize: 10_241 }],
+      ['AWS::ApiGatewayV2::Integration', { PayloadFormatVersion: '3.0' }],
+      ['AWS::SNS::Subscription', { Protocol: 'mail' }],
+    ],
+  },
   // More readers of a shard would be throttled.
-  'a stream has at most two mappings': (resources) =>
-    of(resources, 'AWS::Lambda::EventSourceMapping').flatMap(
-      ({ EventSourceArn: stream }, index, all) =>
+  'a stream has at most two mappings': {
+    find: (resources) =>
+      of(resources, MAPPING).flatMap(({ EventSourceArn: stream }, index, all) =>
         all.slice(0, index).filter((other) => other.EventSourceArn === stream).length > 1
           ? [stream]
           : [],
-    ),
-  'a filter of a mapping has a list at each leaf': (resources) =>
-    of(resources, 'AWS::Lambda::EventSourceMapping').flatMap(({ FilterCriteria }) =>
-      FilterCriteria.Filters.map((filter: { Pattern: string }) => filter.Pattern).filter(
-        (pattern: string) => leaves(JSON.parse(pattern)).some((leaf) => !Array.isArray(leaf)),
       ),
-    ),
-  'settings of a stage name its routes': (resources) => {
-    const routes = new Set(routeKeys(resources));
-    return of(resources, 'AWS::ApiGatewayV2::Stage').flatMap(({ ApiId, RouteSettings = {} }) =>
-      Object.keys(RouteSettings).filter((key) => !routes.has(`${ApiId} ${key}`)),
-    );
+    faults: [[MAPPING, {}]],
   },
-  'a backup plan has a name of its own': (resources) =>
-    repeated(
-      of(resources, 'AWS::Backup::BackupPlan').map((plan) => plan.BackupPlan.BackupPlanName),
-    ),
-  'the environment of a function has at most 4 KB': (resources) =>
-    of(resources, 'AWS::Lambda::Function')
-      .map(({ Environment }) => JSON.stringify(Environment.Variables))
-      .filter((text) => Buffer.byteLength(text) > 4096),
-  'the inline policies of a role have at most 10,240 characters': (resources) =>
-    [
-      ...of(resources, 'AWS::IAM::Role').map(({ Policies = [] }) => Policies),
-      // The CDK puts at most one policy beside a role.
-      ...of(resources, 'AWS::IAM::Policy').map((policy) => [policy]),
-    ].flatMap((policies: Resource['Properties'][]) => {
-      const documents = policies.map(({ PolicyDocument }) => JSON.stringify(PolicyDocument));
-      return documents.join('').length > 10_240 ? [policies[0]?.PolicyName] : [];
-    }),
-  'an event pattern has at most 2,048 characters, the default quota': (resources) =>
-    of(resources, 'AWS::Events::Rule')
-      .map(({ EventPattern = {} }) => JSON.stringify(EventPattern))
-      .filter((text) => text.length > 2048),
-  'an alarm evaluates at most a day, or a week in periods of an hour': (resources) =>
-    of(resources, 'AWS::CloudWatch::Alarm').flatMap((alarm) =>
-      periods(alarm)
-        .filter(
-          (period) =>
-            period * alarm.EvaluationPeriods > (period < HOUR_SECONDS ? 1 : 7) * DAY_SECONDS,
-        )
-        .map(() => alarm.AlarmName),
-    ),
-  'an alarm has a period of whole minutes, and no more datapoints than periods': (resources) =>
-    of(resources, 'AWS::CloudWatch::Alarm').flatMap((alarm) =>
-      periods(alarm).some((period) => period % 60 !== 0) ||
-      alarm.DatapointsToAlarm > alarm.EvaluationPeriods
-        ? [alarm.AlarmName]
-        : [],
-    ),
-  'an alarm has at most five actions for a state': (resources) =>
-    of(resources, 'AWS::CloudWatch::Alarm').flatMap(({ AlarmName, AlarmActions, OKActions }) =>
-      [AlarmActions, OKActions].some((actions = []) => actions.length > 5) ? [AlarmName] : [],
-    ),
-  'ARNs are of one partition': (resources) => {
-    const arns = [...JSON.stringify(resources).matchAll(/\barn:(aws[\w-]*):/g)];
-    return [...new Set(arns.map(([, partition = '']) => partition))].slice(1);
+  'a filter of a mapping has a list at each leaf': {
+    find: (resources) =>
+      of(resources, MAPPING).flatMap(({ FilterCriteria }) =>
+        FilterCriteria.Filters.map((filter: { Pattern: string }) => filter.Pattern).filter(
+          (pattern: string) => leaves(JSON.parse(pattern)).some((leaf) => !Array.isArray(leaf)),
+        ),
+      ),
+    faults: [[MAPPING, { FilterCriteria: { Filters: [{ Pattern: '{"eventName":"INSERT"}' }] } }]],
   },
-  'only symmetric keys rotate': (resources) =>
-    of(resources, 'AWS::KMS::Key').flatMap(
-      ({ KeySpec = 'SYMMETRIC_DEFAULT', EnableKeyRotation }) =>
-        EnableKeyRotation && KeySpec !== 'SYMMETRIC_DEFAULT' ? [KeySpec] : [],
-    ),
-  'AND and OR of a web ACL have at least two statements': (resources) =>
-    [
-      ...JSON.stringify(of(resources, 'AWS::WAFv2::WebACL'), (key, value) =>
-        /^(And|Or)Statement$/.test(key) && value.Statements.length < 2 ? 'TOO FEW' : value,
-      ).matchAll(/"(And|Or)Statement":"TOO FEW"/g),
-    ].map(([text]) => text),
-} satisfies Record<string, (resources: Resources) => string[]>;
+  'settings of a stage name its routes': {
+    find: (resources) => {
+      const routes = new Set(routeKeys(resources));
+      return of(resources, 'AWS::ApiGatewayV2::Stage').flatMap(({ ApiId, RouteSettings = {} }) =>
+        Object.keys(RouteSettings).filter((key) => !routes.has(`${ApiId} ${key}`)),
+      );
+    },
+    faults: [['AWS::ApiGatewayV2::Stage', { RouteSettings: { 'POST /nowhere': {} } }]],
+  },
+  'a backup plan has a name of its own': {
+    find: (resources) =>
+      repeated(
+        of(resources, 'AWS::Backup::BackupPlan').map((plan) => plan.BackupPlan.BackupPlanName),
+      ),
+    faults: [['AWS::Backup::BackupPlan', {}]],
+  },
+  'the environment of a function has at most 4 KB': {
+    find: (resources) =>
+      of(resources, 'AWS::Lambda::Function')
+        .map(({ Environment }) => JSON.stringify(Environment.Variables))
+        .filter((text) => Buffer.byteLength(text) > 4096),
+    faults: [['AWS::Lambda::Function', { Environment: { Variables: { LONG } } }]],
+  },
+  'the inline policies of a role have at most 10,240 characters': {
+    find: (resources) =>
+      [
+        ...of(resources, 'AWS::IAM::Role').map(({ Policies = [] }) => Policies),
+        // The CDK puts at most one policy beside a role.
+        ...of(resources, 'AWS::IAM::Policy').map((policy) => [policy]),
+      ].flatMap((policies: Resource['Properties'][]) => {
+        const documents = policies.map(({ PolicyDocument }) => JSON.stringify(PolicyDocument));
+        return documents.join('').length > 10_240 ? [policies[0]?.PolicyName] : [];
+      }),
+    faults: [['AWS::IAM::Role', { Policies: [{ PolicyName: 'long', PolicyDocument: LONG }] }]],
+  },
+  'an event pattern has at most 2,048 characters, the default quota': {
+    find: (resources) =>
+      of(resources, 'AWS::Events::Rule')
+        .map(({ EventPattern = {} }) => JSON.stringify(EventPattern))
+        .filter((text) => text.length > 2048),
+    faults: [['AWS::Events::Rule', { EventPattern: { source: [LONG] } }]],
+  },
+  'an alarm evaluates at most a day, or a week in periods of an hour': {
+    find: (resources) =>
+      of(resources, ALARM).flatMap((alarm) =>
+        periods(alarm)
+          .filter(
+            (period) =>
+              period * alarm.EvaluationPeriods > (period < HOUR_SECONDS ? 1 : 7) * DAY_SECONDS,
+          )
+          .map(() => alarm.AlarmName),
+      ),
+    faults: [[ALARM, { Period: 60, EvaluationPeriods: 1441 }]],
+  },
+  'an alarm has a period of whole minutes, and no more datapoints than periods': {
+    find: (resources) =>
+      of(resources, ALARM).flatMap((alarm) =>
+        periods(alarm).some((period) => period % 60 !== 0) ||
+        alarm.DatapointsToAlarm > alarm.EvaluationPeriods
+          ? [alarm.AlarmName]
+          : [],
+      ),
+    faults: [[ALARM, { DatapointsToAlarm: 1441 }]],
+  },
+  'an alarm has at most five actions for a state': {
+    find: (resources) =>
+      of(resources, ALARM).flatMap(({ AlarmName, AlarmActions, OKActions }) =>
+        [AlarmActions, OKActions].some((actions = []) => actions.length > 5) ? [AlarmName] : [],
+      ),
+    faults: [[ALARM, { AlarmActions: [...'123456'] }]],
+  },
+  'ARNs are of one partition': {
+    find: (resources) => {
+      const arns = [...JSON.stringify(resources).matchAll(/\barn:(aws[\w-]*):/g)];
+      return [...new Set(arns.map(([, partition = '']) => partition))].slice(1);
+    },
+    faults: [['AWS::Lambda::Function', { Role: 'arn:aws-cn:iam::1:role/R' }]],
+  },
+  'only symmetric keys rotate': {
+    find: (resources) =>
+      of(resources, 'AWS::KMS::Key').flatMap(
+        ({ KeySpec = 'SYMMETRIC_DEFAULT', EnableKeyRotation }) =>
+          EnableKeyRotation && KeySpec !== 'SYMMETRIC_DEFAULT' ? [KeySpec] : [],
+      ),
+    faults: [['AWS::KMS::Key', { KeySpec: 'ECC', EnableKeyRotation: true }]],
+  },
+  'AND and OR of a web ACL have at least two statements': {
+    find: (resources) =>
+      [
+        ...JSON.stringify(of(resources, 'AWS::WAFv2::WebACL'), (key, value) =>
+          /^(And|Or)Statement$/.test(key) && value.Statements.length < 2 ? 'TOO FEW' : value,
+        ).matchAll(/"(And|Or)Statement":"TOO FEW"/g),
+      ].map(([text]) => text),
+    faults: [['AWS::WAFv2::WebACL', { Rules: [SINGLE] }]],
+  },
+} satisfies Record<string, Limit>;
 
 /** Whether values are right that the schemas do not limit, by type. */
 const DOCUMENTED: Readonly<Record<string, (properties: Resource['Properties']) => boolean>> = {
