@@ -99,7 +99,6 @@ async function install(): Promise<boolean> {
   return true;
 }
 
-/** Starts the emulator on a free port. */
 async function start(folder: string) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -177,7 +176,6 @@ async function rehearse(folder: string, url: string): Promise<void> {
     CI: 'true',
   };
 
-  /** Runs a command as an operator would, and returns what it prints. */
   async function run(program: string, args: readonly string[], more = {}, expectedStatus = 0) {
     print([basename(program), ...args].join(' '));
     const child = spawn(program, args, { cwd: repository, env: { ...environment, ...more } });

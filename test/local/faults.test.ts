@@ -22,7 +22,6 @@ beforeAll(async () => {
   token = await gatehouse.logIn('admin');
 });
 
-/** Returns the status, the transactions that reached the table, and whether it was renamed. */
 async function rename(firstName: string, ...rules: Rule[]) {
   faults.inject(rules);
   forwarded.length = 0;

@@ -5,8 +5,6 @@ import { runFunctions } from '../../infra/local/lambda/functions.ts';
 import { environmentOf } from '../../infra/local/lambda/instance.ts';
 import { newFolder, stopAll } from '../support/instance/start-process.ts';
 
-/* The runtime of functions in the local cloud. */
-
 afterAll(stopAll);
 
 function run(

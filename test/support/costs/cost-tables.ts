@@ -29,7 +29,6 @@ export const priceTable = (): string =>
 
 export const fixedCostTable = (template: Template): string => monthlyCosts(fixedCosts(template));
 
-/** The same, counted in its template. */
 function fixedCosts(template: Template): readonly FixedCost[] {
   const all = (type: string) => Object.values(template.findResources(type));
   const keys = all('AWS::KMS::Key');
@@ -227,7 +226,6 @@ export const requestTable = (costs: ReadonlyMap<string, RequestCost>): string =>
     ]),
   );
 
-/** The mean of a quantity over the example of traffic. */
 const mean = (
   costs: ReadonlyMap<string, RequestCost>,
   value: (cost: RequestCost) => number,

@@ -93,7 +93,6 @@ export interface RequestCost {
   readonly megabytes: number;
   readonly symmetricCalls: number;
   readonly signatures: number;
-  readonly mails: number;
   readonly dollars: Readonly<Record<'common' | 'duration' | 'table' | 'keys' | 'mail', number>>;
   readonly total: number;
 }
@@ -133,7 +132,6 @@ export function requestCost(
     megabytes,
     symmetricCalls,
     signatures,
-    mails,
     dollars,
     total,
   };

@@ -111,7 +111,6 @@ const listOf = (value: unknown): string =>
     .map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
     .join(', ');
 
-/** Divides a list into lines. */
 function wrapped(items: readonly string[]): string[] {
   const lines: string[] = [];
   for (const item of items) {
