@@ -5,6 +5,7 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import project from '../../package.json' with { type: 'json' };
 import { routes } from '../../routes.ts';
@@ -56,16 +57,12 @@ async function smoke({
   child.stdin.write(input);
   if (!link) child.stdin.end();
   const stdout: string[] = [];
-  let stderr = '';
   createInterface(child.stdout).on('line', (line) => {
     stdout.push(line);
     if (link && line === 'ok    POST /api/users')
       void link().then((url) => child.stdin.end(`${url}\n`));
   });
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  const [code] = await once(child, 'close');
+  const [[code], stderr] = await Promise.all([once(child, 'close'), text(child.stderr)]);
   const failures = stdout
     .filter((line) => line.startsWith('FAIL'))
     .map((line) => line.replace(/; the access log has its requestId \S+$/, ' (logged)'));

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import type { Key } from '../../lib/table/keys.ts';
-import { add, claim, type Write } from '../../lib/table/write.ts';
+import { add, claim, remove } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
@@ -15,10 +15,6 @@ const { table } = await useGatehouse();
 
 const newKey = (name: string): Key => ({ pk: `ENGINE-RULES#${name}`, sk: randomUUID() });
 const counterOf = async (key: Key) => (await table.get(key))?.n;
-async function deleteItems(...keys: Key[]): Promise<void> {
-  const deletions = keys.map((key): Write => ({ act: 'Delete', key }));
-  await table.transact(deletions, randomUUID());
-}
 
 it('exactly one of 50 concurrent puts of a new item succeeds', async () => {
   const key = newKey('claim');
@@ -37,7 +33,7 @@ it('exactly one of 50 concurrent puts of a new item succeeds', async () => {
   assert.equal(winners.length, 1);
   assert.equal(outcomes.filter(({ outcome }) => outcome === 'login-taken').length, 49);
   assert.equal(await counterOf(key), winners[0]?.n);
-  await deleteItems(key);
+  await commit(table, [remove(key)]);
 });
 
 it('none of 20 concurrent additions is lost', async () => {
@@ -49,5 +45,5 @@ it('none of 20 concurrent additions is lost', async () => {
   await Promise.all(Array.from({ length: 20 }, increase));
 
   assert.equal(await counterOf(key), 20);
-  await deleteItems(key);
+  await commit(table, [remove(key)]);
 });

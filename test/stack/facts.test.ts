@@ -479,9 +479,9 @@ describe('the HTTP API', () => {
 
 /** The roles of the functions of routes, whose statements are compared with the rows above. */
 const rolesOfRoutes = (template: typeof prod) =>
-  Object.values(resourcesOf(template, 'AWS::Lambda::Function')).flatMap(({ Properties }) =>
-    [...routes, ...consoleRoutes].some(({ route }) => route === Properties.Description)
-      ? [Properties.Role['Fn::GetAtt'][0]]
+  functionsOf(template).flatMap(({ Description, Role }) =>
+    [...routes, ...consoleRoutes].some(({ route }) => route === Description)
+      ? [Role['Fn::GetAtt'][0]]
       : [],
   );
 
