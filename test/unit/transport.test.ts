@@ -1,4 +1,3 @@
-import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -9,8 +8,9 @@ import * as sdkKms from '@aws-sdk/client-kms';
 import * as sdkSes from '@aws-sdk/client-sesv2';
 import * as sdkDocuments from '@aws-sdk/lib-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import { sign } from 'aws4';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fromAttributes, toAttributes } from '../../infra/bundle/transport/attribute-values.ts';
 import * as ownKms from '../../infra/bundle/transport/client-kms.ts';
 import * as ownSes from '../../infra/bundle/transport/client-sesv2.ts';
@@ -26,20 +26,12 @@ type Any = any;
 const SDK = { name: 'the SDK', ...sdkDynamo, ...sdkDocuments, ...sdkKms, ...sdkSes } as Any;
 const OWN = { name: 'the transport', ...ownDynamo, ...ownKms, ...ownSes } as Any;
 
-/** A request as the server received it. */
 interface Received {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
-
-const configWith = (requestHandler: object) => ({
-  region: 'eu-north-1',
-  credentials: CREDENTIALS,
-  maxAttempts: 1,
-  requestHandler,
-});
 
 /** Does the same with the SDK and with the transport at the same time, because most of it waits. */
 const ofBoth = <Result>(act: (aws: Any) => Promise<Result>): Promise<Result[]> =>
@@ -129,10 +121,6 @@ beforeEach(() => {
   vi.stubEnv('AWS_REGION', 'eu-north-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', CREDENTIALS.secretAccessKey);
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.unstubAllEnvs();
 });
 
 const BYTES = new Uint8Array([0, 1, 254, 255]);
@@ -266,17 +254,6 @@ describe('the transport', () => {
     if (bySdk.status === undefined || reply === 'half') expect(own.name).toBe('TimeoutError');
     expect(own).toMatchObject({ tried: attempts, attempts });
     expect(bySdk).toMatchObject({ tried: attempts, attempts });
-  });
-
-  it('fails with TimeoutError after a connection that is not made in time', async () => {
-    const httpAgent = Object.assign(new Agent(), { createConnection: () => neverConnected() });
-    const requestHandler = { connectionTimeout: 30, requestTimeout: 5000, httpAgent };
-    const { documents } = clientsOf(OWN, 'http://127.0.0.1:9', { maxAttempts: 1, requestHandler });
-
-    await expect(documents.send(GET(OWN))).rejects.toMatchObject({
-      name: 'TimeoutError',
-      message: 'No connection within 30 ms',
-    });
   });
 
   it('fails with TimeoutError after a TLS handshake that is not made in time', async () => {
@@ -556,7 +533,7 @@ describe('the transport', () => {
         throw new Error('No network');
       };
       const httpsAgent = Object.assign(new HttpsAgent(), { createConnection });
-      const config = configWith({ httpsAgent });
+      const config = { maxAttempts: 1, requestHandler: { httpsAgent } };
       for (const [client, command] of [
         [OWN.DynamoDBDocumentClient.from(new OWN.DynamoDBClient(config)), GET(OWN)],
         [new OWN.KMSClient(config), new OWN.GetPublicKeyCommand({})],
@@ -573,25 +550,14 @@ describe('the transport', () => {
   );
 });
 
-/** A socket whose connection is never made. */
 const neverConnected = (): Socket =>
   Object.defineProperty(new Socket(), 'connecting', { value: true });
 
-/** The Authorization header that Signature Version 4 prescribes for a POST to `/`. */
+/** The Authorization header of a request, as the package computes it without our cache of keys. */
 function signatureOf({ headers, body }: Received, secret: string, region: string, service: string) {
-  const [, names = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? [];
-  const date = String(headers['x-amz-date']);
-  const scope = [date.slice(0, 8), region, service, 'aws4_request'];
-  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-  const lines = names.split(';').map((name) => `${name}:${headers[name]}`);
-  const canonical = ['POST', '/', '', ...lines, '', names, sha256(body)].join('\n');
-  const toSign = ['AWS4-HMAC-SHA256', date, scope.join('/'), sha256(canonical)].join('\n');
-  const hmac = (key: Buffer | string, part: string) =>
-    createHmac('sha256', key).update(part).digest();
-  const key = scope.reduce<Buffer | string>(hmac, `AWS4${secret}`);
-  const credential = `Credential=AKID/${scope.join('/')}`;
-  const signed = `SignedHeaders=${names}, Signature=${hmac(key, toSign).toString('hex')}`;
-  return `AWS4-HMAC-SHA256 ${credential}, ${signed}`;
+  const request = { method: 'POST', path: '/', region, service, headers: { ...headers }, body };
+  const credentials = { ...CREDENTIALS, secretAccessKey: secret, sessionToken: 'session' };
+  return sign(request as never, credentials).headers?.Authorization;
 }
 
 describe('attribute values', () => {
@@ -656,6 +622,5 @@ describe('attribute values', () => {
   });
 });
 
-/** Writes bytes as the JSON protocol does. */
 const base64 = (_: string, part: unknown) =>
   part instanceof Uint8Array ? Buffer.from(part).toString('base64') : part;
