@@ -46,16 +46,6 @@ describe('a code', () => {
     expect(codeOf(KEY, stepAt(second * 1000))).toBe(code);
   });
 
-  // RFC 4226, appendix D.
-  it.each([
-    [0, '755224'],
-    [1, '287082'],
-    [2, '359152'],
-    [9, '520489'],
-  ])('of step %i is as in RFC 4226: %s', (step, code) => {
-    expect(codeOf(KEY, step)).toBe(code);
-  });
-
   it('is accepted in its own step, the one before and the one after', () => {
     const found = [-2, -1, 0, 1, 2].map((steps) => stepOf(KEY, codeOf(KEY, STEP + steps), NOW));
 
@@ -88,8 +78,9 @@ describe('a secret', () => {
     ]);
   });
 
-  async function derived(userId = 7, nonce = 'nonce', mac = 'mac of KMS', key = 'k1') {
-    const { settings, inputs } = scriptedClient({ Mac: Buffer.from(mac).toString('base64') });
+  async function derived(userId = 7, nonce = 'nonce', key = 'k1') {
+    const Mac = Buffer.from('mac of KMS').toString('base64');
+    const { settings, inputs } = scriptedClient({ Mac });
     const derive = openFactorSecrets('arn:aws:kms:…:key/k1', new KMSClient(settings));
     return { secrets: await derive(userId, { nonce, key }), inputs: inputs() };
   }
@@ -128,20 +119,9 @@ describe('a secret', () => {
   });
 
   it('is of one key: under another one, every code would seem wrong', async () => {
-    await expect(derived(7, 'nonce', 'mac', 'k2')).rejects.toThrow(
+    await expect(derived(7, 'nonce', 'k2')).rejects.toThrow(
       'The second factor of user 7 is of another key: k2',
     );
-  });
-
-  it('differs from all others under another nonce', async () => {
-    const { secrets } = await derived();
-    const { secrets: others } = await derived(7, 'nonce', 'another mac');
-    const codes = [secrets, others].flatMap((each) =>
-      ['r', 's'].flatMap((nonce) => each.recoveryCodes(nonce)),
-    );
-
-    expect(new Set(codes).size).toBe(40);
-    expect(secrets.totp).not.toEqual(others.totp);
   });
 });
 
