@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { clientSettings, openConnection } from '../../lib/runtime/aws.ts';
 import {
   abortBeforeDeadline,
@@ -17,25 +17,13 @@ import { mapConcurrently, settleAll } from '../../lib/runtime/waiting.ts';
 import { awsError, overlapCounter, waitMicrotasks } from '../support/doubles/aws-calls.ts';
 import { freezeClock } from '../support/doubles/time.ts';
 
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.unstubAllEnvs();
-});
-
 describe('isOutage', () => {
-  const names =
-    'TimeoutError AbortError TransactionInProgressException Throttling ThrottlingException ' +
-    'ThrottlingError ProvisionedThroughputExceededException RequestLimitExceeded ' +
-    'LimitExceededException TooManyRequestsException ReplicatedWriteConflictException ' +
-    'TransactionConflictException KMSInternalException KeyUnavailableException ' +
-    'DependencyTimeoutException';
-  const codes =
-    'ECONNREFUSED ECONNRESET EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN EPIPE ETIMEDOUT';
   const rejected = { $metadata: { httpStatusCode: 400 } };
 
   it.each<[string, unknown]>([
-    ...names.split(' ').map((name): [string, Error] => [name, awsError(name, rejected)]),
-    ...codes.split(' ').map((code): [string, Error] => [code, awsError('Error', { code })]),
+    ['a call that times out', awsError('TimeoutError', rejected)],
+    ['a throttled call', awsError('ThrottlingException', rejected)],
+    ['a connection that breaks', awsError('Error', { code: 'ECONNRESET' })],
     ['an error that the SDK would retry', awsError('Unknown', { $retryable: {} })],
     ['a response with status 500', awsError('Unknown', { $metadata: { httpStatusCode: 500 } })],
   ])('returns true for %s', (_, thrown) => {

@@ -62,7 +62,6 @@ describe('the metrics of a log line', () => {
   const metricsOf = async (namespace: string, work: () => void) => {
     vi.stubEnv('METRICS_NAMESPACE', namespace);
     const [line] = await logged(work);
-    vi.unstubAllEnvs();
     return line?._aws as { CloudWatchMetrics: { Dimensions: unknown; Metrics: unknown }[] };
   };
 

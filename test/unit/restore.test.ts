@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { auditKey, permanentAuditKey } from '../../lib/audit/audit-entry.ts';
 import { adoptTable } from '../../lib/operations/restore/adopt-table.ts';
 import { findChangedAccess, voidPasswords } from '../../lib/operations/restore/former-passwords.ts';
@@ -11,10 +11,6 @@ import { sessionKey } from '../../lib/users/session-item.ts';
 import { inMemoryScanner, memoryTable } from '../support/doubles/memory-table.ts';
 import { INTACT_ITEMS, storedSession, storedUser } from '../support/doubles/stored-items.ts';
 import { freezeClock } from '../support/doubles/time.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const userItem = (id: number, fields: object = {}): Item => ({
   ...entityKey('USER', id),

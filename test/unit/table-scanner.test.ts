@@ -1,13 +1,9 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openTableWith } from '../../lib/table/open-table.ts';
 import { openTableScanner } from '../../lib/table/table-scanner.ts';
 import { set } from '../../lib/table/write.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 function scannerReceiving(...responses: ScriptedResponse[]) {
   const { settings, requests, inputs } = scriptedClient(...responses);
@@ -141,11 +137,4 @@ describe('range', () => {
       },
     ]);
   });
-});
-
-it('openTableScanner throws without TABLE_NAME', () => {
-  vi.stubEnv('TABLE_NAME', '');
-
-  expect(() => openTableScanner([])).toThrow('The environment variable TABLE_NAME is not set');
-  vi.unstubAllEnvs();
 });
