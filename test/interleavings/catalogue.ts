@@ -71,50 +71,64 @@ const ownRequests = (user: User, session: 1 | 2): Request[] => [
   own.replaceCodes(user, session),
 ];
 
-const scenarioOf = (users: readonly User[], ...requests: readonly Request[]): Scenario => ({
-  items: tableOf(...users),
-  requests,
-});
+const requestsAbout = (admin: User, user: User, session: 1 | 2): Request[] => [
+  ...about(admin, user),
+  ...ownRequests(user, session),
+];
 
-/** The users that changes are about: with a factor, about to have one, deactivated. */
-const TARGETS = [fay, pia, una] as const;
+type Items = readonly Item[];
+type Requests = readonly Request[];
+
+const scenarioOf = (items: Items, ...requests: Requests): Scenario => ({ items, requests });
 
 /** Each of one list with each of another that has the same kinds, but no pair of kinds twice. */
-function* pairsOf<T>(first: readonly T[], second: readonly T[]): Generator<[T, T]> {
+function* pairsOf(first: Requests, second: Requests): Generator<[Request, Request]> {
   for (const [position, one] of first.entries())
     for (const other of second.slice(position)) yield [one, other];
 }
 
+function* inPairs(items: Items, first: Requests, second = first): Generator<Scenario> {
+  for (const pair of pairsOf(first, second)) yield scenarioOf(items, ...pair);
+}
+
+/** Each request of each list beside each of the others. */
+function* combined(items: Items, ...lists: readonly Requests[]): Generator<Scenario> {
+  const add = (begun: readonly Requests[], list: Requests) =>
+    begun.flatMap((requests) => list.map((request) => [...requests, request]));
+  for (const requests of lists.reduce(add, [[]])) yield { items, requests };
+}
+
+/** The users that changes are about: with a factor, about to have one, deactivated. */
+const TARGETS = [fay, pia, una] as const;
+
 /** Two requests about one user, by two administrators or from two sessions of the user. */
 function* pairsAboutUsers(): Generator<Scenario> {
-  for (const user of TARGETS) {
-    const first = [...about(ada, user), ...ownRequests(user, 1)];
-    const second = [...about(bob, user), ...ownRequests(user, 2)];
-    for (const pair of pairsOf(first, second)) yield scenarioOf([ada, bob, user], ...pair);
-  }
+  for (const user of TARGETS)
+    yield* inPairs(
+      tableOf(ada, bob, user),
+      requestsAbout(ada, user, 1),
+      requestsAbout(bob, user, 2),
+    );
 }
 
 /** Two administrators, the only ones, who change each other or themselves. */
 function* pairsOfAdministrators(): Generator<Scenario> {
-  const first = [...about(ada, bob), ...about(ada, ada), ...ownRequests(ada, 1)];
-  const second = [...about(bob, ada), ...about(bob, bob), ...ownRequests(bob, 1)];
-  for (const one of first) for (const other of second) yield scenarioOf([ada, bob], one, other);
+  const first = [...about(ada, bob), ...requestsAbout(ada, ada, 1)];
+  const second = [...about(bob, ada), ...requestsAbout(bob, bob, 1)];
+  yield* combined(tableOf(ada, bob), first, second);
 }
 
 /** A change by an administrator beside each pair. */
 function* triplesAboutUsers(): Generator<Scenario> {
-  for (const user of TARGETS) {
-    const first = [...about(ada, user), ...ownRequests(user, 1)];
-    const second = [...about(bob, user), ...ownRequests(user, 2)];
+  for (const user of TARGETS)
     for (const third of about(cyd, user))
-      for (const pair of pairsOf(first, second))
-        yield scenarioOf([ada, bob, cyd, user], third, ...pair);
-  }
+      for (const pair of pairsOf(requestsAbout(ada, user, 1), requestsAbout(bob, user, 2)))
+        yield scenarioOf(tableOf(ada, bob, cyd, user), third, ...pair);
 }
 
 /** Three administrators in a ring, each of whom changes the next or ceases to be one. */
 function* triplesOfAdministrators(): Generator<Scenario> {
-  const changes = (one: User, other: User): Request[] => [
+  const changes = (one: User, other: User) => [
     by.remove(one, other),
     by.demote(one, other),
     by.deactivate(one, other),
@@ -122,54 +136,52 @@ function* triplesOfAdministrators(): Generator<Scenario> {
     by.removeFactor(one, other),
     own.changePassword(one),
   ];
-  for (const one of changes(ada, bob))
-    for (const other of changes(bob, cyd))
-      for (const third of changes(cyd, ada)) yield scenarioOf([ada, bob, cyd], one, other, third);
+  yield* combined(tableOf(ada, bob, cyd), changes(ada, bob), changes(bob, cyd), changes(cyd, ada));
 }
 
 /** A user is deleted, and another one has the login and the address: what is left of the first? */
 function* recreations(): Generator<Scenario> {
-  const deleted: Request = by.remove(ada, fay);
-  const recreated: Request = by.create(bob, fay.login);
-  for (const third of [...about(ada, fay), ...about(ada, bob), ...ownRequests(fay, 1)])
-    yield scenarioOf([ada, bob, fay], deleted, recreated, third);
+  const others = [...about(ada, fay), ...about(ada, bob), ...ownRequests(fay, 1)];
+  yield* combined(
+    tableOf(ada, bob, fay),
+    [by.remove(ada, fay)],
+    [by.create(bob, fay.login)],
+    others,
+  );
 }
 
 /** What needs a table or a request of its own. */
 function* specialCases(): Generator<Scenario> {
-  const changes: Request[] = [own.logIn(odo), own.changePassword(odo), own.resetPassword(odo)];
-  for (const other of changes) yield scenarioOf([ada, odo], own.logIn(odo), other);
-  yield scenarioOf([ada, bob], by.deprovision(ada, bob), by.deprovision(bob, ada));
-  for (const other of [...about(bob, fay), ...ownRequests(fay, 1)])
-    yield scenarioOf([ada, bob, fay], by.deprovision(ada, fay), other);
+  const changes = [own.logIn(odo), own.changePassword(odo), own.resetPassword(odo)];
+  yield* combined(tableOf(ada, odo), [own.logIn(odo)], changes);
+  yield scenarioOf(tableOf(ada, bob), by.deprovision(ada, bob), by.deprovision(bob, ada));
+  yield* combined(tableOf(ada, bob, fay), [by.deprovision(ada, fay)], requestsAbout(bob, fay, 1));
   // With one token, which outlives the change of the password.
   for (const user of [fay, pia])
-    for (const other of ownRequests(user, 1))
-      yield scenarioOf([ada, user], own.changePassword(user), other);
+    yield* combined(tableOf(ada, user), [own.changePassword(user)], ownRequests(user, 1));
   // The account is activated as before, but all sessions have ended.
-  yield scenarioOf([ada, bob, pia], by.deactivate(ada, pia), by.activate(bob, pia), own.logIn(pia));
+  const activations = [by.deactivate(ada, pia), by.activate(bob, pia)];
+  yield scenarioOf(tableOf(ada, bob, pia), ...activations, own.logIn(pia));
   // The account is another one at the commit.
-  for (const request of about(ada, fay))
-    if (request.caller) yield scenarioOf([ada, fay], replaceAccount(ada), request);
+  const ofCaller = about(ada, fay).filter(({ caller }) => caller);
+  yield* combined(tableOf(ada, fay), [replaceAccount(ada)], ofCaller);
   // The second factor is another one at the commit.
-  for (const other of ownRequests(fay, 1)) yield scenarioOf([ada, fay], replaceFactor(fay), other);
-  yield withIdentities([ada, pia], own.confirmFactor(pia), linking.linkOwn(pia, 'new'));
+  yield* combined(tableOf(ada, fay), [replaceFactor(fay)], ownRequests(fay, 1));
+  const linkingNew = linking.linkOwn(pia, 'new');
+  yield scenarioOf(tableWithIdentities(ada, pia), own.confirmFactor(pia), linkingNew);
   yield* recoveries();
   // One recovery code is used twice.
-  const withRecoveryCode: Request = own.logIn(fay, firstRecoveryCode());
-  yield scenarioOf([ada, fay], withRecoveryCode, withRecoveryCode);
+  const withRecoveryCode = own.logIn(fay, firstRecoveryCode());
+  yield scenarioOf(tableOf(ada, fay), withRecoveryCode, withRecoveryCode);
   // The address is taken by then, or already.
-  const taker: Request = by.create(ada, 'new-fay');
-  yield scenarioOf([ada, fay], taker, own.confirmEmail(fay));
+  yield scenarioOf(tableOf(ada, fay), by.create(ada, 'new-fay'), own.confirmEmail(fay));
   const holder = { ...bob, email: 'new-fay@example.com' };
-  yield scenarioOf([ada, holder, fay], own.requestEmail(fay), own.update(fay));
+  yield scenarioOf(tableOf(ada, holder, fay), own.requestEmail(fay), own.update(fay));
   // Another key is mailed meanwhile.
-  for (const other of ownRequests(fay, 1)) yield scenarioOf([ada, fay], mailKey(fay), other);
+  yield* combined(tableOf(ada, fay), [mailKey(fay)], ownRequests(fay, 1));
   // A deleted user's sessions are ended one by one.
-  yield {
-    ...scenarioOf([ada, bob], own.logOut(fay, 1), own.logOut(fay, 2)),
-    items: [...tableOf(ada, bob), ...outlivingSessions(fay)],
-  };
+  const left = [...tableOf(ada, bob), ...outlivingSessions(fay)];
+  yield scenarioOf(left, own.logOut(fay, 1), own.logOut(fay, 2));
   // A user without a password sets one while they are invited or changed.
   for (const user of [ivo, ivoUninvited]) {
     const others = [
@@ -180,30 +192,31 @@ function* specialCases(): Generator<Scenario> {
       own.resetPassword(user),
       own.logOut(ada),
     ];
-    for (const pair of pairsOf([by.invite(ada, user), ...others], others))
-      yield scenarioOf([ada, bob, user], ...pair);
+    yield* inPairs(tableOf(ada, bob, user), [by.invite(ada, user), ...others], others);
   }
   // One record is imported twice at once: integrations have no unique name.
-  yield scenarioOfGate(integrationTables.running, importGate, importGate);
-  // An id is drawn again.
-  const rename: Request = by.rename(bob, ada, 'other');
+  yield scenarioOf(integrationTables.running, importGate, importGate);
   for (const create of [by.create(ada, 'new'), importUser('new')])
-    yield { ...scenarioOf([ada, bob, ida], create, rename), mayGiveUp: true };
+    yield drawingAgain(tableOf(ada, bob, ida), create, by.rename(bob, ada, 'other'));
   for (const create of [createLock(ina), importGate])
-    yield {
-      ...scenarioOfGate(tableWithDrawnId(), create, by.rename(ada, ada, 'other')),
-      mayGiveUp: true,
-    };
+    yield drawingAgain(tableWithDrawnId(), create, by.rename(ada, ada, 'other'));
 }
+
+/** An id is drawn again. */
+const drawingAgain = (items: Items, ...requests: Requests): Scenario => ({
+  items,
+  requests,
+  mayGiveUp: true,
+});
 
 /** Operators let an administrator in, whom nobody else can help. */
 function* recoveries(): Generator<Scenario> {
   const admin: User = { ...ada, secondFactor: fay.secondFactor };
-  for (const other of [...about(bob, admin), ...ownRequests(admin, 1), recover(admin)])
-    yield scenarioOf([admin, bob], recover(admin), other);
+  const others = [...about(bob, admin), ...ownRequests(admin, 1), recover(admin)];
+  yield* combined(tableOf(admin, bob), [recover(admin)], others);
   const items = tableOf(fay).filter(({ pk }) => pk !== 'ADMINS');
-  for (const other of [createFirst('new'), createFirst('other'), importUser('other')])
-    yield { items, requests: [createFirst('new'), other] };
+  const newcomers = [createFirst('new'), createFirst('other'), importUser('other')];
+  yield* combined(items, [createFirst('new')], newcomers);
 }
 
 /** What is done about the API token of an administrator, and with it. */
@@ -219,9 +232,8 @@ const aboutToken = (user: User, session: 1 | 2): Request[] => [
 /** Each of them beside another, or beside what ends the token or might. */
 function* pairsAboutTokens(): Generator<Scenario> {
   for (const user of [fay, pia].map(withToken)) {
-    const others = [...about(ada, user), ...ownRequests(user, 1), recover(user)];
-    for (const pair of pairsOf(aboutToken(user, 2), [...aboutToken(user, 1), ...others]))
-      yield scenarioOf([ada, bob, user], ...pair);
+    const others = [...aboutToken(user, 1), ...requestsAbout(ada, user, 1), recover(user)];
+    yield* inPairs(tableOf(ada, bob, user), aboutToken(user, 2), others);
   }
 }
 
@@ -236,83 +248,70 @@ const aboutIdentity = (admin: User, user: User, session: 1 | 2): Request[] => [
   linking.linkOwn(user, 'new', session),
 ];
 
-const withIdentities = (users: readonly User[], ...requests: readonly Request[]): Scenario => ({
-  items: tableWithIdentities(...users),
-  requests,
-});
-
 /** Each of them beside another, or beside any change of the user. */
 function* pairsAboutIdentities(): Generator<Scenario> {
   for (const user of [...TARGETS.map(linked), ...TARGETS]) {
-    const others = [...about(ada, user), ...ownRequests(user, 1)];
-    const [first, second] = [aboutIdentity(bob, user, 2), aboutIdentity(ada, user, 1)];
-    for (const pair of pairsOf(first, [...second, ...others]))
-      yield withIdentities([ada, bob, user], ...pair);
+    const others = [...aboutIdentity(ada, user, 1), ...requestsAbout(ada, user, 1)];
+    yield* inPairs(tableWithIdentities(ada, bob, user), aboutIdentity(bob, user, 2), others);
   }
-  yield withIdentities([ada, fay], replaceFactor(fay), linking.linkOwn(fay, 'new'));
+  const link = linking.linkOwn(fay, 'new');
+  yield scenarioOf(tableWithIdentities(ada, fay), replaceFactor(fay), link);
   // With one token, after the identity was unlinked again.
-  const [link, linkAgain] = [linking.linkOwn(fay, 'new'), linking.linkOwn(pia, 'new')];
-  yield withIdentities([ada, fay, pia], link, linking.unlink(ada, fay), linkAgain);
-  // An id is drawn again.
-  const drawing = [provided.logInFirst('new', 'new'), by.rename(bob, ada, 'other')];
-  yield { ...withIdentities([ada, bob, ida], ...drawing), mayGiveUp: true };
+  const unlinking = [linking.unlink(ada, fay), linking.linkOwn(pia, 'new')];
+  yield scenarioOf(tableWithIdentities(ada, fay, pia), link, ...unlinking);
+  const drawing = provided.logInFirst('new', 'new');
+  yield drawingAgain(tableWithIdentities(ada, bob, ida), drawing, by.rename(bob, ada, 'other'));
   yield* pairsOfNewcomers();
 }
 
 /** An identity without an account, which log-ins create or others are linked with. */
 function* pairsOfNewcomers(): Generator<Scenario> {
-  const newcomers: Request[] = [
+  const requests = [
     provided.logInFirst('new', 'new'),
     provided.logInFirst('new', 'other'),
     provided.logInFirst('new', 'new', 'new@example.com'),
     provided.logInFirst('other', 'new'),
+    linking.link(ada, fay, 'new'),
+    linking.linkOwn(fay, 'new'),
   ];
-  const links: Request[] = [linking.link(ada, fay, 'new'), linking.linkOwn(fay, 'new')];
-  const others = [...about(ada, fay), ...ownRequests(fay, 1), linking.link(bob, pia, 'new')];
-  for (const pair of pairsOf([...newcomers, ...links], [...newcomers, ...links, ...others]))
-    yield withIdentities([ada, bob, fay, pia], ...pair);
+  const others = [...requests, ...requestsAbout(ada, fay, 1), linking.link(bob, pia, 'new')];
+  yield* inPairs(tableWithIdentities(ada, bob, fay, pia), requests, others);
 }
 
 /** Two administrators, the only ones, of whom the groups make one or both a user. */
 function* pairsOfLinkedAdministrators(): Generator<Scenario> {
   const [one, other] = [linked(ada), linked(bob)];
-  const others = [...about(other, one), ...about(other, other), ...ownRequests(other, 1)];
-  for (const first of aboutIdentity(other, one, 1))
-    for (const second of [...aboutIdentity(one, other, 1), ...others])
-      yield withIdentities([one, other], first, second);
+  const others = [
+    ...aboutIdentity(one, other, 1),
+    ...about(other, one),
+    ...requestsAbout(other, other, 1),
+  ];
+  yield* combined(tableWithIdentities(one, other), aboutIdentity(other, one, 1), others);
 }
 
 /** Three administrators in a ring, whom their groups or another one demote; an identity moves. */
 function* triplesAboutIdentities(): Generator<Scenario> {
   const admins = [ada, bob, cyd].map(linked) as [User, User, User];
-  const changes = (one: User, next: User): Request[] => [
+  const changes = (one: User, next: User) => [
     provided.logIn(one, 'users'),
     by.demote(one, next),
     by.remove(one, next),
   ];
   const [one, two, three] = admins;
-  for (const first of changes(one, two))
-    for (const second of changes(two, three))
-      for (const third of changes(three, one)) yield withIdentities(admins, first, second, third);
+  const items = tableWithIdentities(...admins);
+  yield* combined(items, changes(one, two), changes(two, three), changes(three, one));
   const user = linked(fay);
   const freed = [linking.unlink(ada, user), by.remove(ada, user)];
   const taken = [linking.link(bob, pia, user.login), linking.linkOwn(pia, user.login)];
-  for (const free of freed)
-    for (const take of taken)
-      yield withIdentities([ada, bob, user, pia], free, take, provided.logIn(user, 'users'));
+  const logIns = [provided.logIn(user, 'users')];
+  yield* combined(tableWithIdentities(ada, bob, user, pia), freed, taken, logIns);
 }
 
-const scenarioOfGate = (items: readonly Item[], ...requests: readonly Request[]): Scenario => ({
-  items,
-  requests,
-});
-
-const aboutGate: readonly Request[] = Object.values(integrationRequests).flat();
+const aboutGate: Requests = Object.values(integrationRequests).flat();
 
 /** Two requests about one integration, its parameters, its credentials and its module. */
 function* pairsAboutIntegrations(): Generator<Scenario> {
-  for (const items of Object.values(integrationTables))
-    for (const pair of pairsOf(aboutGate, aboutGate)) yield scenarioOfGate(items, ...pair);
+  for (const items of Object.values(integrationTables)) yield* inPairs(items, aboutGate);
 }
 
 /** What ends an integration, a credential or the rights of a caller, beside each pair. */
@@ -327,7 +326,7 @@ function* triplesAboutIntegrations(): Generator<Scenario> {
       (each) => !ends.slice(0, at).includes(each) && isExplored(each),
     );
     for (const pair of pairsOf(others, others))
-      yield scenarioOfGate(integrationTables.running, end, ...pair);
+      yield scenarioOf(integrationTables.running, end, ...pair);
   }
 }
 
@@ -350,19 +349,16 @@ const aboutCaller = (user: User): Request[] => [
 function* pairsAboutPlans(): Generator<Scenario> {
   const admin = withToken(ada);
   const kept = managed(fay);
-  const users = [admin, bob, fay];
+  const users = tableOf(admin, bob, fay);
   const gate = integrationTable({}, [admin, bob, ina]);
+  const managedGate = integrationTable(managed({}), [admin, bob, ina]);
   const ofOthers = aboutGate.filter((each) => !integrationRequests.callerChanges.includes(each));
+  const ofBob = [by.rename(bob, bob, 'new'), by.move(bob, bob, 'new')];
   const cases = [
     {
       plan: plans.deactivation,
-      items: tableOf(...users),
-      others: [
-        ...about(bob, fay),
-        ...ownRequests(fay, 1),
-        by.rename(bob, bob, 'new'),
-        by.move(bob, bob, 'new'),
-      ],
+      items: users,
+      others: [...requestsAbout(bob, fay, 1), ...ofBob],
     },
     {
       plan: plans.demotion,
@@ -371,47 +367,39 @@ function* pairsAboutPlans(): Generator<Scenario> {
     },
     {
       plan: plans.own,
-      items: tableOf(...users),
-      others: [...about(bob, admin), ...ownRequests(admin, 1), ...ownRequests(admin, 2)],
+      items: users,
+      others: [...requestsAbout(bob, admin, 1), ...ownRequests(admin, 2)],
     },
     {
       plan: plans.pruning,
       items: tableOf(admin, bob, kept),
-      others: [...about(bob, kept), ...ownRequests(kept, 1), own.createToken(kept)],
+      others: [...requestsAbout(bob, kept, 1), own.createToken(kept)],
     },
     { plan: plans.integration, items: gate, others: ofOthers },
     { plan: plans.parameters, items: gate, others: ofOthers },
-    {
-      plan: plans.removal,
-      items: integrationTable(managed({}), [admin, bob, ina]),
-      others: ofOthers,
-    },
+    { plan: plans.removal, items: managedGate, others: ofOthers },
   ];
   for (const { plan, items, others } of cases) {
     const applied = application(admin, plan, items);
     // The plan of bob would be refused: nobody can take the own role away by one.
     const again = plan === plans.demotion ? applied : application(bob, plan, items);
-    for (const other of [...others, ...aboutCaller(admin), again])
-      yield { items, requests: [applied, other] };
-    const withApiToken = application(admin, plan, items, 'token');
-    for (const other of aboutCaller(admin)) yield { items, requests: [withApiToken, other] };
+    yield* combined(items, [applied], [...others, ...aboutCaller(admin), again]);
+    yield* combined(items, [application(admin, plan, items, 'token')], aboutCaller(admin));
   }
   // Two sets of files say the same.
   for (const plan of [plans.own, plans.integration]) {
-    const items = integrationTable({}, [admin, bob, ina]);
-    const ofOtherSet = application(bob, plan, items, 1, OTHER_SET);
-    yield { items, requests: [application(admin, plan, items), ofOtherSet] };
+    const ofOtherSet = application(bob, plan, gate, 1, OTHER_SET);
+    yield scenarioOf(gate, application(admin, plan, gate), ofOtherSet);
   }
   // An id is drawn again.
   const withDrawn = tableOf(admin, bob, fay, ida);
-  const drawing: Request = application(admin, plans.deactivation, withDrawn);
-  yield { items: withDrawn, requests: [drawing, by.rename(bob, bob, 'other')] };
+  const drawing = application(admin, plans.deactivation, withDrawn);
+  yield scenarioOf(withDrawn, drawing, by.rename(bob, bob, 'other'));
   // Two administrators change what it is about, and its caller.
   const items = tableOf(admin, bob, cyd, fay);
-  const applied = application(admin, plans.deactivation, items);
-  const taker: Request = by.rename(bob, fay, 'new');
-  yield { items, requests: [applied, taker, by.demote(cyd, admin)] };
-  yield { items, requests: [applied, taker, by.create(cyd, 'new')] };
+  const applied = [application(admin, plans.deactivation, items), by.rename(bob, fay, 'new')];
+  yield scenarioOf(items, ...applied, by.demote(cyd, admin));
+  yield scenarioOf(items, ...applied, by.create(cyd, 'new'));
 }
 
 /** All scenarios, by what they are about. */

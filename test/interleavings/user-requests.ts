@@ -87,70 +87,58 @@ const update = (
     return administratorView(await updateUser(table, caller, fields as never, undefined, false));
   });
 
+const create = (by: User, login: string, named: string, fields: object): Request =>
+  act(by, `creates ${named}`, 'create-user', async (table, caller) => {
+    const usual = { login, email: `${login}@example.com`, activated: true, langKey: 'en' };
+    const user = { ...usual, ...fields } as never;
+    return administratorView(await createUser({ table, hasher: passwords, policy }, caller, user));
+  });
+
 /** The requests of administrators about a user. */
 export const administration = {
-  create: (by: User, login: string): Request =>
-    act(by, `creates ${login}`, 'create-user', async (table, caller) =>
-      administratorView(
-        await createUser({ table, hasher: passwords, policy }, caller, {
-          login,
-          email: `${login}@example.com`,
-          activated: true,
-          langKey: 'en',
-          authorities: ['ROLE_USER'],
-        } as never),
-      ),
-    ),
-  createAdministrator: (by: User, login: string): Request =>
-    act(by, `creates the administrator ${login}`, 'create-user', async (table, caller) =>
-      administratorView(
-        await createUser({ table, hasher: passwords, policy }, caller, {
-          login,
-          email: `${login}@example.com`,
-          password: login,
-          activated: true,
-          langKey: 'en',
-          authorities: ADMINISTRATOR,
-        } as never),
-      ),
-    ),
-  rename: (by: User, user: User, login: string, session?: CallerName): Request =>
+  create: (by: User, login: string) => create(by, login, login, { authorities: ['ROLE_USER'] }),
+  createAdministrator: (by: User, login: string) =>
+    create(by, login, `the administrator ${login}`, {
+      authorities: ADMINISTRATOR,
+      password: login,
+    }),
+  rename: (by: User, user: User, login: string, session?: CallerName) =>
     update(by, user, `renames ${user.login} to ${login}`, { login }, session),
-  move: (by: User, user: User, to: string): Request =>
+  move: (by: User, user: User, to: string) =>
     update(by, user, `gives ${user.login} the address of ${to}`, { email: `${to}@example.com` }),
-  promote: (by: User, user: User): Request =>
+  promote: (by: User, user: User) =>
     update(by, user, `makes ${user.login} an administrator`, { authorities: ADMINISTRATOR }),
-  demote: (by: User, user: User): Request =>
+  demote: (by: User, user: User) =>
     update(by, user, `makes ${user.login} a user`, { authorities: ['ROLE_USER'] }),
-  restrict: (by: User, user: User): Request =>
+  restrict: (by: User, user: User) =>
     update(by, user, `makes ${user.login} an analyst`, { authorities: ['ROLE_ANALYST'] }),
-  deactivate: (by: User, user: User): Request =>
+  deactivate: (by: User, user: User) =>
     update(by, user, `deactivates ${user.login}`, { activated: false }),
-  activate: (by: User, user: User): Request =>
+  activate: (by: User, user: User) =>
     update(by, user, `activates ${user.login}`, { activated: true }),
-  deprovision: (by: User, { id, login }: User): Request =>
+  deprovision: (by: User, { id, login }: User) =>
     inSession(by, 'token', `deprovisions ${login}`, 'patch-scim-user', async (table, caller) =>
       scimUserOf(await setActive(table, caller, { id, active: false, precondition: undefined })),
     ),
-  remove: (by: User, { login }: User, session: CallerName = 1): Request =>
+  remove: (by: User, { login }: User, session: CallerName = 1) =>
     inSession(by, session, `deletes ${login}`, 'delete-user', (table, caller) =>
       deleteUser(table, caller, login, undefined),
     ),
-  endSessions: (by: User, { login }: User): Request =>
+  endSessions: (by: User, { login }: User) =>
     act(by, `ends the sessions of ${login}`, 'end-user-sessions', (table, caller) =>
       sessions.endSessionsOf(table, caller, login),
     ),
-  endSession: (by: User, user: User): Request =>
+  endSession: (by: User, user: User) =>
     act(by, `ends session 2 of ${user.login}`, 'end-user-session', (table, caller) =>
       sessions.endSessionOf(table, caller, { login: user.login, series: seriesOf(user, 2) }),
     ),
-  deleteToken: (by: User, user: User): Request =>
+  deleteToken: (by: User, user: User) =>
     act(by, `deletes the token of ${user.login}`, 'delete-user-token', (table, caller) =>
       deleteTokenOf(table, caller, { login: user.login, series: seriesOf(user, 'token') }),
     ),
-  invite: (by: User, { login }: User): Request =>
+  invite: (by: User, { login }: User) =>
     act(by, `invites ${login}`, 'invite-user', (table, caller) => inviteUser(table, caller, login)),
-  removeFactor: (by: User, { login }: User): Request =>
+  removeFactor: (by: User, { login }: User) =>
     act(by, `removes the factor of ${login}`, 'remove-second-factor', (table, caller) =>
       removeSecondFactor(table, caller, login),
     ),
@@ -252,17 +240,14 @@ export const importUser = (login: string): Request => ({
 /** Imports a record; returns what became of it. */
 export async function importOf(table: Table, record: object) {
   const rejected: unknown[] = [];
-  const tally = await importRecords(
-    { table, pepperKeys: [], valuesKey: 'values-key', kms: sharedKms() },
-    linesOf(JSON.stringify(record)),
-    {
-      apply: true,
-      again: false,
-      onRejected: (_line, errors) => rejected.push(errors),
-      onSkipped: () => undefined,
-      onProgress: () => undefined,
-    },
-  );
+  const target = { table, pepperKeys: [], valuesKey: 'values-key', kms: sharedKms() };
+  const tally = await importRecords(target, linesOf(JSON.stringify(record)), {
+    apply: true,
+    again: false,
+    onRejected: (_line, errors) => rejected.push(errors),
+    onSkipped: () => undefined,
+    onProgress: () => undefined,
+  });
   return { tally, rejected };
 }
 
@@ -270,7 +255,7 @@ async function* linesOf(line: string): AsyncGenerator<Buffer> {
   yield Buffer.from(line);
 }
 
-const services = (table: Parameters<typeof throttleOf>[0]) => ({
+const services = (table: Table) => ({
   table,
   passwords,
   hasher: passwords,
@@ -281,99 +266,76 @@ const services = (table: Parameters<typeof throttleOf>[0]) => ({
 
 /** What a user does with the own account; `number` is the session. */
 export const ownAccount = {
-  update: (user: User, number = 1): Request =>
-    inSession(
-      user,
-      number,
-      'changes the own name',
-      'update-account',
-      async (_, caller) =>
-        (await updateAccount(caller, { firstName: 'New' } as never, false)) ?? null,
+  update: (user: User, number = 1) =>
+    inSession(user, number, 'changes the own name', 'update-account', (_, caller) =>
+      updateAccount(caller, { firstName: 'New' } as never, false),
     ),
-  move: (user: User, to: string, number = 1): Request =>
+  move: (user: User, to: string, number = 1) =>
     inSession(user, number, `takes the address of ${to}`, 'update-account', async (_, caller) => {
       await updateAccount(caller, { email: `${to}@example.com` } as never, false);
     }),
-  requestEmail: (user: User, number = 1): Request =>
+  requestEmail: (user: User, number = 1) =>
     inSession(user, number, 'requests another address', 'update-account', async (_, caller) => {
       const asked = await updateAccount(caller, { email: newEmailOf(user) } as never, true);
       return asked && userView(asked);
     }),
-  confirmEmail: (user: User): Request =>
+  confirmEmail: (user: User) =>
     publicRequest(`${user.login} confirms the address`, 'confirm-email', (table) =>
       confirmEmail(services(table), SOURCE, confirmationKeyOf(user)),
     ),
-  changePassword: (user: User, number = 1): Request =>
+  changePassword: (user: User, number = 1) =>
     inSession(user, number, 'changes the password', 'change-password', (table, caller) =>
       changePassword(services(table), caller, SOURCE, user.login, `${user.login}-${number}`),
     ),
-  resetPassword: (user: User): Request =>
+  resetPassword: (user: User) =>
     publicRequest(`${user.login} resets the password`, 'finish-reset', (table) =>
       finishReset(services(table), SOURCE, resetKeyOf(user), `${user.login}-reset`),
     ),
-  logIn: (user: User, code: string | null = null): Request =>
-    publicRequest(`${user.login} logs in`, 'authenticate', (table) =>
-      logIn(
-        {
-          ...services(table),
-          requirement: undefined,
-          emergencyAccount: undefined,
-          issueToken: sessionToken,
-        },
-        SOURCE,
-        { username: user.login, password: user.login, code, rememberMe: false },
-      ),
-    ),
-  logOut: (user: User, number = 1): Request =>
-    inSession(user, number, `logs out of session ${number}`, 'log-out', (table, caller) =>
-      sessions.logOut(table, caller),
-    ),
-  endOthers: (user: User, number = 1): Request =>
+  logIn: (user: User, code: string | null = null) =>
+    publicRequest(`${user.login} logs in`, 'authenticate', (table) => {
+      const settings = { requirement: undefined, emergencyAccount: undefined };
+      const credentials = { username: user.login, password: user.login, code, rememberMe: false };
+      const needed = { ...services(table), ...settings, issueToken: sessionToken };
+      return logIn(needed, SOURCE, credentials);
+    }),
+  logOut: (user: User, number = 1) =>
+    inSession(user, number, `logs out of session ${number}`, 'log-out', sessions.logOut),
+  endOthers: (user: User, number = 1) =>
     inSession(user, number, 'ends the other sessions', 'end-other-sessions', (_, caller) =>
       sessions.endOtherSessions(caller),
     ),
-  endSession: (user: User): Request =>
+  endSession: (user: User) =>
     act(user, 'ends session 2', 'end-session', (table, caller) =>
       sessions.endSession(table, caller, seriesOf(user, 2)),
     ),
-  createToken: (user: User, number = 1): Request =>
-    inSession(user, number, 'creates a token', 'create-token', (_, caller) =>
-      createToken(
-        caller,
-        { name: 'script', scopes: ['users:read'], expires: undefined },
-        { daysMax: 30, tokensMax: 2 },
-      ),
-    ),
-  deleteToken: (user: User, number = 1): Request =>
+  createToken: (user: User, number = 1) =>
+    inSession(user, number, 'creates a token', 'create-token', (_, caller) => {
+      const token = { name: 'script', scopes: ['users:read' as const], expires: undefined };
+      return createToken(caller, token, { daysMax: 30, tokensMax: 2 });
+    }),
+  deleteToken: (user: User, number = 1) =>
     inSession(user, number, 'deletes the token', 'delete-token', (_, caller) =>
       deleteToken(caller, seriesOf(user, 'token')),
     ),
-  requestFactor: (user: User, number = 1): Request =>
+  requestFactor: (user: User, number = 1) =>
     inSession(user, number, 'requests a factor', 'request-second-factor', (table, caller) =>
       accounts.requestFactor(services(table), caller, SOURCE, user.login),
     ),
-  confirmFactor: (user: User): Request =>
-    act(user, 'confirms the factor', 'confirm-second-factor', (table, caller) =>
-      accounts.confirmFactor(
-        services(table),
-        caller,
-        SOURCE,
-        presentCode(user.id, user.pendingFactor?.nonce ?? ''),
-      ),
-    ),
-  disableFactor: (user: User, number = 1): Request =>
+  confirmFactor: (user: User) =>
+    act(user, 'confirms the factor', 'confirm-second-factor', (table, caller) => {
+      const code = presentCode(user.id, user.pendingFactor?.nonce ?? '');
+      return accounts.confirmFactor(services(table), caller, SOURCE, code);
+    }),
+  disableFactor: (user: User, number = 1) =>
     inSession(user, number, 'turns off the factor', 'disable-second-factor', (table, caller) =>
       accounts.disableFactor(services(table), caller, SOURCE, proofOf(user)),
     ),
-  replaceCodes: (user: User, number = 1): Request =>
-    inSession(
-      user,
-      number,
-      'replaces the recovery codes',
-      'replace-recovery-codes',
-      (table, caller) =>
-        accounts.replaceRecoveryCodes(services(table), caller, SOURCE, proofOf(user)),
-    ),
+  replaceCodes: (user: User, number = 1) => {
+    const does = 'replaces the recovery codes';
+    return inSession(user, number, does, 'replace-recovery-codes', (table, caller) =>
+      accounts.replaceRecoveryCodes(services(table), caller, SOURCE, proofOf(user)),
+    );
+  },
 };
 
 const proofOf = (user: User) => ({ currentPassword: user.login, code: codeNow(user) });
