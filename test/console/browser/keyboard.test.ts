@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
+import { useConsole } from '../../support/browser/chromium.ts';
 
 /* By keyboard alone, in a narrow window: the focus is always visible, and nothing covers it. */
 
@@ -31,120 +31,107 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`${name} was not reached from ${passed.join(', ')}`);
 }
 
-async function type(page: Page, name: string, text: string): Promise<void> {
-  await tabTo(page, name);
-  await page.keyboard.type(text);
+async function openNarrowTab() {
+  const { page, press, settle, seeHeading, see, ...tab } = await openTab({ width: 320 });
+  const use = async (name: string, key = 'Enter') => {
+    await tabTo(page, name);
+    await press(key);
+  };
+  const type = async (name: string, text: string) => {
+    await tabTo(page, name);
+    await page.keyboard.type(text);
+  };
+  const go = async (name: string, title = name) => {
+    await use(name);
+    await seeHeading(title);
+    // What arrives last would move what has the focus.
+    await settle();
+  };
+  const logIn = async (login: string) => {
+    await page.goto('/console');
+    await seeHeading('Log in');
+    await type('Login', login);
+    await type('Password', login);
+    await press('Enter');
+    await seeHeading('Overview');
+    await settle();
+  };
+  return { ...tab, page, press, settle, seeHeading, see, use, type, go, logIn };
 }
 
 it('an administrator logs in, invites, deactivates and deletes a user, and logs out', async () => {
-  const { page, faults, settle }: Tab = await openTab({ width: 320 });
-  const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
-  await page.goto('/console');
-  await heading('Log in');
-  await type(page, 'Login', 'admin');
-  await type(page, 'Password', 'admin');
-  await page.keyboard.press('Enter');
-  await heading('Overview');
-  // The first steps arrive last, and would move what has the focus.
-  await settle();
-  await tabTo(page, 'Users');
-  await page.keyboard.press('Enter');
-  await page.getByText('2 users', { exact: true }).waitFor();
-  await tabTo(page, 'New user');
-  await page.keyboard.press('Enter');
-  await heading('New user');
-  await type(page, 'Login', 'erin');
-  await type(page, 'E-mail address', 'erin@example.com');
-  await tabTo(page, 'Analyst');
-  await page.keyboard.press('Space');
-  await tabTo(page, 'Create the user');
-  await page.keyboard.press('Enter');
-  await heading('User erin');
-  await page.getByRole('button', { name: 'Delete erin' }).waitFor();
-  await tabTo(page, 'Deactivate erin');
-  await page.keyboard.press('Enter');
-  await page.getByRole('dialog').waitFor();
-  await tabTo(page, 'Deactivate erin');
-  await page.keyboard.press('Enter');
-  await page.locator('.badge', { hasText: 'deactivated' }).waitFor();
-  await tabTo(page, 'Delete erin');
-  await page.keyboard.press('Enter');
-  await page.getByRole('dialog').waitFor();
-  await type(page, 'Type erin to confirm', 'erin');
-  await page.keyboard.press('Enter');
-  await page.getByText('erin is deleted.').waitFor();
-  await heading('Users');
-  await tabTo(page, 'Log out');
-  await page.keyboard.press('Enter');
-  await page.getByText('You are logged out.').waitFor();
-  expect(faults).toEqual([]);
+  const { dialog, button, see, seeHeading, press, use, type, go, logIn } = await openNarrowTab();
+  await logIn('admin');
+  await go('Users');
+  await go('New user');
+  await type('Login', 'erin');
+  await type('E-mail address', 'erin@example.com');
+  await use('Analyst', 'Space');
+  await use('Create the user');
+  await seeHeading('User erin');
+  await button('Delete erin').waitFor();
+  await use('Deactivate erin');
+  await dialog.waitFor();
+  await use('Deactivate erin');
+  await see(/^deactivated$/);
+  await use('Delete erin');
+  await dialog.waitFor();
+  await type('Type erin to confirm', 'erin');
+  await press('Enter');
+  await see('erin is deleted.');
+  await seeHeading('Users');
+  await use('Log out');
+  await see('You are logged out.');
 });
 
 it('an administrator filters, edits, configures, reads the trail and the own account', async () => {
   await gatehouse.makeUser('olga', { authorities: ['ROLE_ADMIN'] });
-  const { page, faults, settle }: Tab = await openTab({ width: 320 });
-  const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
-  const go = async (name: string, title = name) => {
-    await tabTo(page, name);
-    await page.keyboard.press('Enter');
-    await heading(title);
-    await settle();
-  };
-  await page.goto('/console');
-  await type(page, 'Login', 'olga');
-  await type(page, 'Password', 'olga');
-  await page.keyboard.press('Enter');
-  await heading('Overview');
-  await settle();
+  const { page, button, see, seeHeading, press, settle, ...hands } = await openNarrowTab();
+  const { use, type, go, logIn } = hands;
+  await logIn('olga');
   await go('Users');
-  await type(page, 'Find by login, name or address', 'us');
-  await page.keyboard.press('Enter');
-  await page.getByText('1 user', { exact: true }).waitFor();
+  await type('Find by login, name or address', 'us');
+  await press('Enter');
+  await see(/^1 user$/);
   await go('user', 'User user');
-  await tabTo(page, 'Analyst');
-  await page.keyboard.press('Space');
-  await page.keyboard.press('Enter');
-  await page.getByText('Saved.').waitFor();
+  await use('Analyst', 'Space');
+  await press('Enter');
+  await see('Saved.');
   await go('Integrations');
   await go('New integration');
-  await type(page, 'Name', 'Firewall');
-  await type(page, 'Short name', 'fw');
-  await page.keyboard.press('Enter');
-  await heading('Firewall');
+  await type('Name', 'Firewall');
+  await type('Short name', 'fw');
+  await press('Enter');
+  await seeHeading('Firewall');
   await settle();
-  await tabTo(page, 'New parameter');
-  await page.keyboard.press('Enter');
+  await use('New parameter');
   await page.keyboard.type('host');
-  await type(page, 'Value', '10.0.0.1');
-  await tabTo(page, 'Add the parameter');
-  await page.keyboard.press('Enter');
+  await type('Value', '10.0.0.1');
+  await use('Add the parameter');
   // The new row moves what is below it.
-  await page.getByRole('button', { name: 'Show the value of host' }).waitFor();
+  await button('Show the value of host').waitFor();
   await settle();
-  await tabTo(page, 'Show the value of host');
-  await page.keyboard.press('Enter');
-  await page.getByText('10.0.0.1').waitFor();
-  await tabTo(page, 'Audit trail of Firewall');
-  await page.keyboard.press('Enter');
-  await page.getByText('olga added the parameter host').waitFor();
+  await use('Show the value of host');
+  await see('10.0.0.1');
+  await use('Audit trail of Firewall');
+  await see('olga added the parameter host');
   await go('Own account');
   await go('Change the password');
-  await type(page, 'Current password', 'olga');
-  await type(page, 'New password', 'correct horse');
-  await page.keyboard.press('Enter');
-  await page.getByText('Your password is changed.').waitFor();
-  expect(faults).toEqual([]);
+  await type('Current password', 'olga');
+  await type('New password', 'correct horse');
+  await press('Enter');
+  await see('Your password is changed.');
 });
 
 it('the first Tab of a page offers to skip to its content', async () => {
-  const { page } = await openTab();
+  const { page, press } = await openTab();
   await page.goto('/console');
   await page.locator('h1').waitFor();
-  await page.keyboard.press('Tab');
+  await press('Tab');
 
   expect(await focused(page)).toBe('Skip to the content');
-  await page.keyboard.press('Enter');
-  await page.keyboard.press('Tab');
+  await press('Enter');
+  await press('Tab');
   expect(await focused(page)).toBe('Login');
 });
 
@@ -156,13 +143,12 @@ it.each([
       word-spacing: 0.16em !important } p { margin-bottom: 2em !important }`,
   ],
 ])('nothing is cut off or overflows when the text is %s', async (_, rules) => {
-  const tab = await openTab();
-  await logIn(tab, 'admin');
+  const { page, settle } = await openTab({ login: 'admin' });
   for (const path of ['users', 'users/user', 'users/new', 'audit', 'account/second-factor']) {
-    await tab.page.goto(`/console/${path}`);
-    await tab.page.locator('h1').waitFor();
-    await tab.settle();
-    const cutOff = await tab.page.evaluate((text) => {
+    await page.goto(`/console/${path}`);
+    await page.locator('h1').waitFor();
+    await settle();
+    const cutOff = await page.evaluate((text) => {
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(text);
       document.adoptedStyleSheets = [sheet];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { logIn, useConsole } from '../../support/browser/chromium.ts';
+import { useConsole } from '../../support/browser/chromium.ts';
 import { startGatehouse } from '../../support/instance/gatehouse.ts';
 import { fillUsers } from '../../support/instance/items.ts';
 
@@ -11,11 +11,11 @@ const USERS = Number(process.env.CONSOLE_USERS ?? 10_500);
 const { openTab } = await useConsole();
 
 it('the log-in page requests the page, scripts, styles and the identity providers', async () => {
-  const { page, settle } = await openTab();
+  const { page, settle, field } = await openTab();
   const requests: string[] = [];
   page.on('request', (request) => requests.push(`${request.resourceType()} ${request.url()}`));
   await page.goto('/console');
-  await page.locator('[name=username]').waitFor();
+  await field('username').waitFor();
   await settle();
 
   const types = requests.map((request) => request.split(' ')[0]).sort();
@@ -27,14 +27,13 @@ it('the log-in page requests the page, scripts, styles and the identity provider
 });
 
 it('a visit with a session requests each file and each entity once', async () => {
-  const tab = await openTab();
-  await logIn(tab, 'admin');
-  await tab.settle();
+  const { page, settle, see } = await openTab({ login: 'admin' });
+  await settle();
   const requests: string[] = [];
-  tab.page.on('request', (request) => requests.push(new URL(request.url()).pathname));
-  await tab.page.goto('/console/users');
-  await tab.page.getByText('2 users', { exact: true }).waitFor();
-  await tab.settle();
+  page.on('request', (request) => requests.push(new URL(request.url()).pathname));
+  await page.goto('/console/users');
+  await see(/^2 users$/);
+  await settle();
 
   expect(new Set(requests).size).toBe(requests.length);
   expect(requests.filter((path) => !path.startsWith('/console'))).toEqual([
@@ -48,29 +47,30 @@ it('finds a user among more than the service sorts, counts or filters at once', 
   const large = await startGatehouse({ breaksData: true });
   await large.makeUser('first-of-all');
   await fillUsers(large, USERS);
-  const tab = await openTab({ url: large.cloud.url });
-  const { page } = tab;
-  await logIn(tab, 'admin');
+  const { page, press, link, seeHeading } = await openTab({
+    login: 'admin',
+    url: large.cloud.url,
+  });
   await page.goto('/console/users');
   await page.locator('tbody tr').nth(19).waitFor();
   // From here on: the page after the log-in may have requested a list that nobody waited for.
   const requests: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
-  await page.getByRole('link', { name: 'Next page' }).click();
-  await page.getByRole('link', { name: 'First page' }).waitFor();
+  await link('Next page').click();
+  await link('First page').waitFor();
   const pages = () => requests.filter((url) => url.includes('/api/users'));
   await expect.poll(pages).toHaveLength(1);
   const search = async (login: string) => {
     await page.getByRole('textbox', { name: 'Find by login' }).fill(login);
-    await page.keyboard.press('Enter');
+    await press('Enter');
   };
   // The last of all is in none of the steps that one request makes.
   await search(`user-${USERS}`);
-  await page.getByRole('link', { name: 'Login exactly' }).click();
+  await link('Login exactly').click();
   await page.waitForURL(/[?&]login\.equals=user-/);
-  await page.getByRole('link', { name: /Remove the filter Login/ }).click();
+  await link(/Remove the filter Login/).click();
   await search('first-of-all');
-  await page.getByRole('link', { name: 'first-of-all', exact: true }).click();
-  await page.getByRole('heading', { name: 'User first-of-all' }).waitFor();
+  await link(/^first-of-all$/).click();
+  await seeHeading('User first-of-all');
   await large.stop();
 });

@@ -1,16 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { expectSound, logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
+import { describe, expect, it } from 'vitest';
+import { type Tab, useConsole } from '../../support/browser/chromium.ts';
 import { testProvider } from '../../support/instance/provider.ts';
 
 /* Log-ins at the identity provider of the stack of this run, which logs browsers in at once. */
 
-const { gatehouse, openTab } = await useConsole();
+const { gatehouse, send, openTab } = await useConsole();
 const { issuer } = testProvider();
 const provider = new URL(issuer.issuer).origin;
-let token: string;
-beforeAll(async () => {
-  token = await gatehouse.adminToken();
-});
 
 /** Opens a tab in which the provider answers with a person or an error. */
 async function openTabAs(answer: object, options: object = {}): Promise<Tab> {
@@ -20,10 +16,8 @@ async function openTabAs(answer: object, options: object = {}): Promise<Tab> {
   return tab;
 }
 
-const chooseProvider = ({ page }: Tab) =>
-  page.getByRole('button', { name: 'Log in with Company account' }).click();
-const userOf = async (login: string) =>
-  (await gatehouse.call('GET', `/api/users/${login}`, { token })).body;
+const chooseProvider = ({ button }: Tab) => button('Log in with Company account').click();
+const userOf = (login: string) => send('GET', `/api/users/${login}`);
 
 describe.each([1280, 320])('with %i pixels', (width) => {
   const person = (name: string, others = {}) => ({
@@ -35,87 +29,86 @@ describe.each([1280, 320])('with %i pixels', (width) => {
 
   it('a log-in returns to the page that was asked for, with no code in the address', async () => {
     const tab = await openTabAs(person('paula'), { width });
-    const { page } = tab;
+    const { page, see, seeHeading, expectSound } = tab;
     await page.goto('/console/integrations?sort=name,desc');
     await chooseProvider(tab);
-    await page.getByRole('heading', { name: 'Integrations', level: 1 }).waitFor();
+    await seeHeading('Integrations');
 
     expect(page.url()).toBe(`${gatehouse.cloud.url}/console/integrations?sort=name,desc`);
     await page.goto('/console/account/sessions');
-    await page.getByText('Company account').waitFor();
+    await see('Company account');
     await page.reload();
-    await page.getByText('Company account').waitFor();
-    await expectSound(tab, `sso-sessions-${width}`);
+    await see('Company account');
+    await expectSound(`sso-sessions-${width}`);
     // Neither the code nor the page that had it is in the history.
     await page.goBack();
-    await page.getByRole('heading', { name: 'Integrations', level: 1 }).waitFor();
+    await seeHeading('Integrations');
   });
 
   it('a person without an account learns what an administrator needs', async () => {
     const dark = width === 320;
     const tab = await openTabAs(person('stranger', { groups: [] }), { width, dark });
-    const { page } = tab;
+    const { page, field, link, see, expectSound } = tab;
     await page.goto('/console');
     await chooseProvider(tab);
-    await page.getByText('An administrator can link your account.').waitFor();
+    await see('An administrator can link your account.');
 
     expect(await page.locator('dd').allInnerTexts()).toEqual([issuer.issuer, `stranger-${width}`]);
     expect(page.url()).toBe(`${gatehouse.cloud.url}/console/sign-in`);
-    await expectSound(tab, `sso-unknown-${width}`);
-    await page.getByRole('link', { name: 'Back to the log-in' }).click();
-    await page.locator('[name=username]').waitFor();
+    await expectSound(`sso-unknown-${width}`);
+    await link('Back to the log-in').click();
+    await field('username').waitFor();
   });
 
   it('a user links the own account on proof of the password', async () => {
     const login = `linda-${width}`;
     await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
-    const tab = await openTabAs(person('linda-at-work', { groups: ['analysts'] }), { width });
-    const { page } = tab;
-    await logIn(tab, login);
+    const linda = person('linda-at-work', { groups: ['analysts'] });
+    const tab = await openTabAs(linda, { width, login });
+    const { page, field, press, button, see, expectSound } = tab;
     await page.goto('/console/account');
-    await page.getByRole('button', { name: 'Link with Company account' }).waitFor();
-    await expectSound(tab, `sso-account-${width}`);
-    await page.getByRole('button', { name: 'Link with Company account' }).click();
+    await button('Link with Company account').waitFor();
+    await expectSound(`sso-account-${width}`);
+    await button('Link with Company account').click();
     const dialog = page.getByRole('dialog', { name: 'Link with Company account' });
     await dialog.waitFor();
-    await expectSound(tab, `sso-link-${width}`);
-    await page.locator('[name=currentPassword]').fill('wrong');
-    await page.keyboard.press('Enter');
+    await expectSound(`sso-link-${width}`);
+    await field('currentPassword').fill('wrong');
+    await press('Enter');
     await dialog.getByRole('alert').waitFor();
-    await page.locator('[name=currentPassword]').fill(login);
-    await page.keyboard.press('Enter');
-    await page.getByText('The account is linked: Company account.').waitFor();
+    await field('currentPassword').fill(login);
+    await press('Enter');
+    await see('The account is linked: Company account.');
 
     expect(await userOf(login)).toMatchObject({
       authorities: ['ROLE_USER'],
       identities: [{ issuer: issuer.issuer, subject: `linda-at-work-${width}` }],
     });
-    await expectSound(tab, `sso-linked-${width}`);
+    await expectSound(`sso-linked-${width}`);
   });
 
   it('an administrator links and unlinks a user', async () => {
     const login = `uma-${width}`;
     await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
-    const tab = await openTab({ width, dark: width === 1280 });
-    const { page } = tab;
-    await logIn(tab, 'admin');
+    const tab = await openTab({ width, dark: width === 1280, login: 'admin' });
+    const { page, field, press, button, dialog, see, expectSound } = tab;
     await page.goto(`/console/users/${login}`);
-    await page.getByRole('button', { name: `Link ${login} with an identity provider` }).click();
+    await button(`Link ${login} with an identity provider`).click();
     await page.getByLabel('Subject (sub)').fill(`subject-of-${login}`);
-    await page.keyboard.press('Enter');
-    await page.getByText(`subject-of-${login}`).waitFor();
-    await expectSound(tab, `sso-user-${width}`);
+    await press('Enter');
+    await see(`subject-of-${login}`);
+    await expectSound(`sso-user-${width}`);
     // The page still saves: the link is no change of what the form shows.
-    await page.locator('[name=lastName]').fill('Umber');
+    await field('lastName').fill('Umber');
     await page.locator('main form [type=submit]').first().click();
-    await page.getByText('Saved.').waitFor();
+    await see('Saved.');
     await page.goto('/console/users');
     await page.locator('tbody tr').first().waitFor();
-    await expectSound(tab, `sso-users-${width}`);
+    await expectSound(`sso-users-${width}`);
     await page.goto(`/console/users/${login}`);
-    await page.getByRole('button', { name: `Unlink ${login} from Company account` }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Unlink' }).click();
-    await page.getByText('The link is removed.').waitFor();
+    await button(`Unlink ${login} from Company account`).click();
+    await dialog.getByRole('button', { name: 'Unlink' }).click();
+    await see('The link is removed.');
 
     expect(await userOf(login)).not.toHaveProperty('identities');
   });
@@ -127,27 +120,26 @@ it.each([
   [{ nonce: 'of another log-in', sub: 'x' }, 'The log-in at the identity provider has expired'],
 ])('after %j, the console says why, and a way back', async (answer, text) => {
   const tab = await openTabAs(answer);
-  const { page } = tab;
+  const { page, field, link, see } = tab;
   await page.goto('/console/users');
   await chooseProvider(tab);
-  await page.getByText(text).waitFor();
+  await see(text);
   await chooseProvider(tab);
-  await page.getByText(text).waitFor();
-  await page.getByRole('link', { name: 'Back to the log-in' }).click();
-  await page.locator('[name=username]').waitFor();
+  await see(text);
+  await link('Back to the log-in').click();
+  await field('username').waitFor();
 
   expect(page.url()).toBe(`${gatehouse.cloud.url}/console/users`);
-  expect(tab.faults).toEqual([]);
 });
 
 it('a code that this tab has not asked for starts no session', async () => {
   const tab = await openTabAs({ sub: 'mallory', groups: ['admins'] });
-  const { page } = tab;
+  const { page, field, see } = tab;
   const sent: string[] = [];
   page.on('request', (request) => request.method() !== 'GET' && sent.push(request.url()));
   await page.route(`${provider}/**`, (route) => route.abort());
   await page.goto('/console');
-  await page.locator('[name=username]').waitFor();
+  await field('username').waitFor();
   await page.evaluate(() =>
     sessionStorage.setItem(
       'gatehouse.sign-in',
@@ -155,7 +147,7 @@ it('a code that this tab has not asked for starts no session', async () => {
     ),
   );
   await page.goto('/console/sign-in?code=stolen&state=theirs');
-  await page.getByText('This tab has not begun a log-in').waitFor();
+  await see('This tab has not begun a log-in');
 
   expect(sent).toEqual([]);
   expect(page.url()).toBe(`${gatehouse.cloud.url}/console/sign-in`);

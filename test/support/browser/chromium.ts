@@ -1,24 +1,39 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
-import { afterAll, expect } from 'vitest';
+import type { Browser, BrowserContext, Locator, Page, Request } from 'playwright-core';
+import { afterAll, afterEach, expect } from 'vitest';
 import { type SharedGatehouse, useGatehouse } from '../instance/gatehouse.ts';
+import type { Received } from '../instance/launch.ts';
 import { launchChromium } from './launch-chromium.ts';
 
 const SCREENSHOTS = process.env.SCREENSHOTS;
 
-/** A tab that records what must not happen on any screen. */
+/** A tab. A test fails if anything happens in it that must not happen on any screen. */
 export interface Tab {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Errors, violations of the policy, and requests that leave the origin. */
-  readonly faults: string[];
   /** Waits until every request has its response, and the page shows it. */
   readonly settle: () => Promise<void>;
+  readonly press: (key: string) => Promise<void>;
+  readonly dialog: Locator;
+  readonly button: (name: string | RegExp) => Locator;
+  readonly link: (name: string | RegExp) => Locator;
+  /** A field of a page, whose attribute `name` is given. */
+  readonly field: (name: string) => Locator;
+  /** Presses a button, and the one of the same name in the dialog that opens. */
+  readonly confirm: (name: string) => Promise<void>;
+  readonly see: (text: string | RegExp) => Promise<void>;
+  readonly seeHeading: (name: string) => Promise<void>;
+  /** The name of what has the focus, or its text. */
+  readonly focused: () => Promise<string>;
+  /** Fails if the screen has a defect. */
+  readonly expectSound: (screen: string) => Promise<void>;
 }
 
 interface TabOptions {
+  /** Who is logged in, whose password is the login. */
+  readonly login?: string;
   readonly width?: number;
   readonly dark?: boolean;
   readonly language?: string;
@@ -31,6 +46,8 @@ interface TabOptions {
 
 interface UsedConsole {
   readonly gatehouse: SharedGatehouse;
+  /** Sends a request of the administrator. Returns the body of the response. */
+  readonly send: (method: string, path: string, body?: object) => Promise<Received['body']>;
   readonly openTab: (options?: TabOptions) => Promise<Tab>;
 }
 
@@ -41,16 +58,21 @@ let launched: Promise<Browser> | undefined;
 export async function useConsole(): Promise<UsedConsole> {
   launched ??= launchChromium();
   const [gatehouse, browser] = await Promise.all([useGatehouse(), launched]);
+  const token = await gatehouse.adminToken();
+  const faults: string[] = [];
+  afterEach(() => expect(faults.splice(0)).toEqual([]));
   afterAll(() => Promise.all(browser.contexts().map((context) => context.close())));
   return {
     gatehouse,
-    openTab: (options) => openTab(browser, { url: gatehouse.cloud.url, ...options }),
+    send: async (method, path, body) => (await gatehouse.call(method, path, { token, body })).body,
+    openTab: (options) => openTab(browser, faults, { url: gatehouse.cloud.url, ...options }),
   };
 }
 
-async function openTab(browser: Browser, options: TabOptions): Promise<Tab> {
+/** Adds errors, violations of the policy, and requests that leave the origin to the faults. */
+async function openTab(browser: Browser, faults: string[], options: TabOptions): Promise<Tab> {
   const { url, width = 1280, dark = false, language = 'en', timezoneId = 'UTC' } = options;
-  const { provider } = options;
+  const { provider, login } = options;
   const context = await browser.newContext({
     viewport: { width, height: 800 },
     colorScheme: dark ? 'dark' : 'light',
@@ -59,7 +81,6 @@ async function openTab(browser: Browser, options: TabOptions): Promise<Tab> {
     reducedMotion: 'reduce',
     baseURL: url,
   });
-  const faults: string[] = [];
   await context.exposeFunction('reportViolation', (text: string) => faults.push(text));
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
@@ -81,7 +102,28 @@ async function openTab(browser: Browser, options: TabOptions): Promise<Tab> {
     const { origin, protocol } = new URL(request.url());
     if (![url, provider].includes(origin) && protocol !== 'blob:') faults.push(request.url());
   });
-  return { page, context, faults, settle: () => settle(page, pending) };
+  const dialog = page.getByRole('dialog');
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const tab: Tab = {
+    page,
+    context,
+    settle: () => settle(page, pending),
+    press: (key) => page.keyboard.press(key),
+    dialog,
+    button,
+    link: (name) => page.getByRole('link', { name }),
+    field: (name) => page.locator(`[name=${name}]`),
+    async confirm(name) {
+      await button(name).click();
+      await dialog.getByRole('button', { name }).click();
+    },
+    see: (text) => page.getByText(text).waitFor(),
+    seeHeading: (name) => page.getByRole('heading', { level: 1, name }).waitFor(),
+    focused: () => page.evaluate(focusedText),
+    expectSound: async (screen) => expect(await defectsOf(page, screen), screen).toEqual([]),
+  };
+  if (login) await logIn(tab, login);
+  return tab;
 }
 
 async function settle(page: Page, pending: ReadonlySet<Request>): Promise<void> {
@@ -90,6 +132,11 @@ async function settle(page: Page, pending: ReadonlySet<Request>): Promise<void> 
       () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
     );
   for (let quiet = 0; quiet < 3; quiet = pending.size === 0 ? quiet + 1 : 0) await twoFrames();
+}
+
+function focusedText(): string {
+  const element = document.activeElement;
+  return element?.getAttribute('aria-label') ?? element?.textContent?.trim() ?? '';
 }
 
 /** The contrast of the border of a field with what is around it (WCAG 1.4.11). */
@@ -114,7 +161,7 @@ function borderContrast(element: HTMLElement): number {
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
 }
 
-async function defectsOf({ page }: Tab, name: string): Promise<string[]> {
+async function defectsOf(page: Page, screen: string): Promise<string[]> {
   await page.evaluate(`${axe.source}; globalThis.${borderContrast.name} = ${borderContrast}`);
   const found = await page.evaluate(async () => {
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -150,28 +197,19 @@ async function defectsOf({ page }: Tab, name: string): Promise<string[]> {
   });
   if (SCREENSHOTS) {
     mkdirSync(SCREENSHOTS, { recursive: true });
-    await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+    await page.screenshot({ path: join(SCREENSHOTS, `${screen}.png`), fullPage: true });
   }
   return found;
 }
 
-/** Fails if the screen has a defect, or if something has happened that must not. */
-export async function expectSound(tab: Tab, name: string): Promise<void> {
-  expect(await defectsOf(tab, name), name).toEqual([]);
-  expect(tab.faults, name).toEqual([]);
-}
-
-/** The name of what has the focus, or its text. */
-export const focusedText = ({ page }: Tab): Promise<string> =>
-  page.evaluate(() => {
-    const element = document.activeElement;
-    return element?.getAttribute('aria-label') ?? element?.textContent?.trim() ?? '';
-  });
-
-export async function logIn({ page }: Tab, login: string, password = login): Promise<void> {
+export async function logIn(
+  { page, field, press }: Tab,
+  login: string,
+  password = login,
+): Promise<void> {
   await page.goto('/console');
-  await page.locator('[name=username]').fill(login);
-  await page.locator('[name=password]').fill(password);
-  await page.keyboard.press('Enter');
+  await field('username').fill(login);
+  await field('password').fill(password);
+  await press('Enter');
   await page.locator('nav[aria-label]').first().waitFor();
 }
