@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../console/api/request.ts';
-import { differences, same } from '../../console/conflict.ts';
+import { same } from '../../console/conflict.ts';
 import { errorsByField, fieldErrorText, fieldOfMessage, problemText } from '../../console/form.ts';
 import { en } from '../../console/languages/en.ts';
 import { UpdateAccount } from '../../lib/accounts/account-contracts.ts';
@@ -89,20 +89,6 @@ describe('the text of a problem', () => {
 
     expect(text).toBe(en.errors['error.http.503']);
   });
-});
-
-const base = { login: 'anna', email: 'a@example.com', firstName: null, authorities: ['ROLE_USER'] };
-const mine = { ...base, email: 'mine@example.com', firstName: 'Anna' };
-const theirs = { ...base, email: 'theirs@example.com', authorities: ['ROLE_ADMIN'] };
-
-it('keeps the field that one side has changed, and mine where both have', () => {
-  expect(
-    differences(Object.keys(base), base, mine, theirs).map(({ field, keep }) => [field, keep]),
-  ).toEqual([
-    ['email', 'mine'],
-    ['firstName', 'mine'],
-    ['authorities', 'theirs'],
-  ]);
 });
 
 it.each([

@@ -1,26 +1,10 @@
 import { expect, it } from 'vitest';
-import {
-  filtersOf,
-  linksOf,
-  queryOf,
-  rangeOf,
-  sortedBy,
-  sortOf,
-  withFilter,
-} from '../../console/list.ts';
+import { filtersOf, queryOf, rangeOf, sortedBy, sortOf, withFilter } from '../../console/list.ts';
 import { routeOf, userPath, withQuery } from '../../console/route.ts';
 
 it.each([
-  ['/console', { screen: 'home' }],
   ['/console/', { screen: 'home' }],
-  ['/console/users', { screen: 'users' }],
   ['/console/users/', { screen: 'users' }],
-  ['/console/users/new', { screen: 'new-user' }],
-  ['/console/users/anna.smith', { screen: 'user', login: 'anna.smith' }],
-  ['/console/sign-in', { screen: 'sign-in' }],
-  ['/console/integrations/7', { screen: 'integration', id: '7' }],
-  ['/console/account/second-factor', { screen: 'second-factor' }],
-  ['/console/account/tokens', { screen: 'tokens' }],
   ['/console/integrations/x', { screen: 'not-found' }],
   ['/console/users/a/b', { screen: 'not-found' }],
   ['/console/constructor', { screen: 'not-found' }],
@@ -47,13 +31,6 @@ it('leaves out what is empty of a query', () => {
 });
 
 const BY_ID = { field: 'id', descending: false };
-
-it('reads the pages of a Link header, and none of a response without one', () => {
-  expect(linksOf(null)).toEqual({});
-  expect(linksOf('</api/users?page=0&login.contains=%C3%A4>; rel="first"')).toEqual({
-    first: { page: '0', 'login.contains': 'ä' },
-  });
-});
 
 it('starts at the first page when a filter or the order changes', () => {
   const query = queryOf('page=3&cursor=abc&size=50&login.contains=a');

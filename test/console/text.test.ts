@@ -1,55 +1,7 @@
-import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../console/api/request.ts';
-import { type Result, runAll } from '../../console/bulk.ts';
-import { editedFields, isSameName, keepingUnedited } from '../../console/form.ts';
+import { expect, it } from 'vitest';
+import { type Outcome, type Result, runAll } from '../../console/bulk.ts';
+import { isSameName } from '../../console/form.ts';
 import { boundOf, dayOf, fill, relativeTime } from '../../console/text.ts';
-
-const dataOf = (...entries: [string, string][]): FormData => {
-  const data = new FormData();
-  for (const entry of entries) data.append(...entry);
-  return data;
-};
-
-it.each([
-  ['nothing', [['a', '1']], [['a', '1']], []],
-  [
-    'a value',
-    [
-      ['a', '1'],
-      ['b', '2'],
-    ],
-    [
-      ['a', '1'],
-      ['b', '3'],
-    ],
-    ['b'],
-  ],
-  ['a box that was checked', [], [['role', 'x']], ['role']],
-  [
-    'a box that was unchecked',
-    [
-      ['role', 'x'],
-      ['role', 'y'],
-    ],
-    [['role', 'y']],
-    ['role'],
-  ],
-] as [string, [string, string][], [string, string][], string[]][])(
-  'the edited fields name %s',
-  (_, initial, current, names) => {
-    expect([...editedFields(dataOf(...initial), dataOf(...current))]).toEqual(names);
-  },
-);
-
-it('keeps what is stored of the fields that nobody has edited, and sends no other', () => {
-  const shown = { firstName: 'Anna Maria', lastName: 'New' };
-  const stored = { firstName: 'Anna\nMaria', lastName: 'Old', id: 7 };
-
-  expect(keepingUnedited(shown, stored, new Set(['lastName']))).toEqual({
-    firstName: 'Anna\nMaria',
-    lastName: 'New',
-  });
-});
 
 it.each([
   ['Firewall', 'Firewall', true],
@@ -106,69 +58,26 @@ it.each([
   expect(fill('Delete {name}', { name })).toBe(text);
 });
 
-describe('one action for many', () => {
-  const done: Answer<unknown> = {
-    ok: true,
-    data: undefined,
-    total: undefined,
-    etag: undefined,
-    alert: undefined,
-    links: {},
-  };
-  const refused = (status: number): Answer<unknown> => ({
-    ok: false,
-    problem: { status, message: `error.http.${status}`, fieldErrors: [], retryAfterSeconds: 9 },
+it.each([
+  ['does so', 'done'],
+  ['is stopped', 'stopped'],
+])('an action waits as long as a limit says, and then %s', async (_, result) => {
+  const problem = { status: 429, message: 'error.http.429', fieldErrors: [], retryAfterSeconds: 9 };
+  const answers: Outcome[] = [{ ok: false, problem }, { ok: true }];
+  const controller = new AbortController();
+  const results: Result[] = [];
+  const waited: number[] = [];
+
+  await runAll({
+    items: [1],
+    act: async () => answers.shift() as Outcome,
+    onResult: (_item, each) => results.push(each),
+    signal: controller.signal,
+    async wait(seconds) {
+      waited.push(seconds);
+      if (result === 'stopped') controller.abort();
+    },
   });
 
-  async function run(answerOf: (item: number, attempt: number) => Answer<unknown>, stopAt = 0) {
-    const controller = new AbortController();
-    const attempts = new Map<number, number>();
-    const results = new Map<number, Result>();
-    const waited: number[] = [];
-    let [running, most] = [0, 0];
-    await runAll({
-      items: [1, 2, 3, 4, 5, 6],
-      act: async (item) => {
-        running += 1;
-        most = Math.max(most, running);
-        if (item === stopAt) controller.abort();
-        await Promise.resolve();
-        running -= 1;
-        const attempt = (attempts.get(item) ?? 0) + 1;
-        attempts.set(item, attempt);
-        return answerOf(item, attempt);
-      },
-      onResult: (item, result) => results.set(item, result),
-      signal: controller.signal,
-      wait: async (seconds) => void waited.push(seconds),
-    });
-    return { results: [...results.values()], waited, most };
-  }
-
-  it('runs four at a time, and goes on after a refusal', async () => {
-    const { results, most } = await run((item) => (item === 2 ? refused(400) : done));
-
-    expect(most).toBe(4);
-    expect(results).toEqual([
-      'done',
-      expect.objectContaining({ status: 400 }),
-      ...Array(4).fill('done'),
-    ]);
-  });
-
-  it('waits as long as the service says when a limit is reached', async () => {
-    const { results, waited } = await run((item, attempt) =>
-      item === 3 && attempt === 1 ? refused(429) : done,
-    );
-
-    expect([results, waited]).toEqual([Array(6).fill('done'), [9]]);
-  });
-
-  it('ends what is under way after a stop, and begins nothing more', async () => {
-    const { results } = await run(() => done, 4);
-    const waiting = await run((item) => (item === 3 ? refused(429) : done), 4);
-
-    expect(results).toEqual([...Array(4).fill('done'), 'stopped', 'stopped']);
-    expect(waiting.results[2]).toBe('stopped');
-  });
+  expect([results, waited]).toEqual([['running', result], [9]]);
 });

@@ -67,12 +67,15 @@ function tokenFor(provider: Provider, body: string) {
     Buffer.from(sent.get('code') ?? '', 'base64url').toString(),
   );
   const asked = new URLSearchParams(pairs);
+  const verifier = sent.get('code_verifier') ?? '';
   const isGranted =
     sent.get('grant_type') === 'authorization_code' &&
     ['client_id', 'redirect_uri'].every((name) => sent.get(name) === asked.get(name)) &&
+    asked.get('response_type') === 'code' &&
     asked.get('code_challenge_method') === 'S256' &&
-    asked.get('code_challenge') === nonceOf(sent.get('code_verifier') ?? '') &&
-    asked.get('scope')?.split(' ').includes('openid');
+    asked.get('code_challenge') === nonceOf(verifier) &&
+    /^[\w-]{43}$/.test(verifier) &&
+    asked.get('scope') === 'openid profile email';
   const claims = { nonce: asked.get('nonce'), ...JSON.parse(answer) };
   return isGranted ? { id_token: idToken(provider, claims) } : undefined;
 }
