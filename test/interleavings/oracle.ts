@@ -107,7 +107,7 @@ export class Oracle {
       const outcomes: string[] = [];
       for (const { process, attempt } of order) {
         const request = this.#requests[process] as Explored;
-        const ended = await alone({ request, attempt, world, engine: this.#engine });
+        const ended = await alone(request, attempt, world, this.#engine);
         outcomes.push(ended.outcome);
         world = ended.world;
       }
@@ -164,28 +164,16 @@ function ordersOf(
 }
 
 /** Runs a request without interruption. */
-async function alone({
-  request,
-  attempt,
-  world,
-  engine,
-}: {
-  readonly request: Explored;
-  readonly attempt: 0 | 1;
-  readonly world: World;
-  readonly engine: Engine;
-}) {
+async function alone(request: Explored, attempt: 0 | 1, start: World, engine: Engine) {
   const processes = [await begun(request, attempt)];
-  let state: State = { world, processes, underWay: [], faultsLeft: 0 };
+  let state: State = { world: start, processes, underWay: [], faultsLeft: 0 };
   while (!isFinal(state)) {
     const [move] = movesIn(state);
     if (!move) throw new Error('A request waits for nothing');
     state = await stateAfter(state, move, { engine, requests: [request] });
   }
-  return {
-    world: state.world,
-    outcome: withoutCounts(state.processes[0]?.node?.outcome?.text as string),
-  };
+  const { world, processes: ended } = state;
+  return { world, outcome: withoutCounts(ended[0]?.node?.outcome?.text as string) };
 }
 
 const seenTexts = new WeakMap<World, string>();

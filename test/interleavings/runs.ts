@@ -1,6 +1,6 @@
 import { SCENARIOS } from './catalogue.ts';
 import { deterministic } from './determinism.ts';
-import { type Judged, Opened, reportOf } from './scenario.ts';
+import { Opened, reportOf } from './scenario.ts';
 
 /** The scenarios of a group that are run: every `every`th, with up to so many faults. */
 export interface Share {
@@ -9,24 +9,15 @@ export interface Share {
   readonly every?: number;
 }
 
-/** What the scenarios of a share have shown. */
-export interface Total {
-  readonly scenarios: number;
-  readonly states: number;
-  /** How many searches did not end. */
-  readonly incomplete: number;
-  readonly reports: readonly string[];
-}
-
-/** Explores the scenarios of a share. */
-export async function runShare({ group, faults, every = 1 }: Share): Promise<Total> {
+/** Explores the scenarios of a share. `incomplete` counts the searches that did not end. */
+export async function runShare({ group, faults, every = 1 }: Share) {
   const reports: string[] = [];
   let [scenarios, states, incomplete] = [0, 0, 0];
   await deterministic(async () => {
     let position = 0;
     for (const scenario of SCENARIOS[group]()) {
       if (position++ % every > 0) continue;
-      const { seen, violation }: Judged = await new Opened(scenario).judge({ faults });
+      const { seen, violation } = await new Opened(scenario).judge({ faults });
       scenarios++;
       states += seen.states;
       if (!seen.isComplete) incomplete++;

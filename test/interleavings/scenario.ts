@@ -30,7 +30,7 @@ export interface Violation {
   readonly schedule: Schedule;
 }
 
-export interface Judged {
+interface Judged {
   readonly seen: Seen;
   readonly violation: Violation | undefined;
 }

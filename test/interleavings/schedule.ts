@@ -75,24 +75,9 @@ export async function scheduleOf(
         (outcome ? ` => ${shortened(outcome.text)}` : ''),
     );
   }
-  return { lines: withoutRepetitions(lines), text: texts.join(' ') };
+  return { lines, text: texts.join(' ') };
 }
 
-/** Leaves out what a request that retries in vain does again and again. */
-function withoutRepetitions(lines: readonly string[]): string[] {
-  const times = new Map<string, number>();
-  const shown = lines.filter((line) => {
-    const text = line.replace(/^\d+/, '');
-    times.set(text, (times.get(text) ?? 0) + 1);
-    return (times.get(text) as number) <= REPETITIONS_MAX;
-  });
-  const left = lines.length - shown.length;
-  return left > 0
-    ? [...shown.slice(0, -1), `(and so on: ${left} more)`, ...shown.slice(-1)]
-    : shown;
-}
-
-const REPETITIONS_MAX = 3;
 const LENGTH_MAX = 100;
 
 function shortened(text: string): string {
