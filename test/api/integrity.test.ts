@@ -8,6 +8,7 @@ import { VERIFIED_ATTRIBUTES } from '../../lib/operations/integrity/find-defect.
 import type { FindingKind } from '../../lib/operations/integrity/finding.ts';
 import { repairTable } from '../../lib/operations/integrity/repair-table.ts';
 import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
+import { overviewKey } from '../../lib/operations/overview/count-overview.ts';
 import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import {
@@ -187,7 +188,7 @@ describe('a repair', () => {
   });
 });
 
-it('the daily verification fails on findings, and logs only their kinds and numbers', async () => {
+it('the daily verification fails on findings, logs their numbers only, and counts', async () => {
   await applyDamage([ALICES_LOGIN, 'deleted'], [emailGuardKey('someone@example.com'), { id: 3 }]);
   const { endpoint, region, tableName } = gatehouse.cloud;
   const environment = {
@@ -209,9 +210,11 @@ it('the daily verification fails on findings, and logs only their kinds and numb
     },
   };
 
-  const { code, stdout, stderr } = await execute(verification, [], environment);
+  const run = () => execute(verification, [], environment);
+  const { code, stdout, stderr } = await run();
 
   expect(code).toBe(1);
+  expect(await gatehouse.table.get(overviewKey)).toBeDefined();
   expect(JSON.parse(stdout)).toMatchObject({
     // The mail of another test can still be delivered, which adds its reset key.
     verified: expect.any(Number),
@@ -220,4 +223,6 @@ it('the daily verification fails on findings, and logs only their kinds and numb
     'email-guard-orphan': 1,
   });
   expect(stdout + stderr).not.toMatch(/alice|someone/);
+  await restoreItems(gatehouse.cloud, intact);
+  expect(await run()).toMatchObject({ code: 0 });
 });
