@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { CONVERSION } from '../../infra/api-document/schemas.ts';
 import { jsonLinesIn } from '../../infra/commands/operate/import.ts';
 import { pick } from '../../lib/contract/entity-fields.ts';
@@ -153,8 +153,6 @@ it.each([
   expect(table.queries.map(({ range }) => range.limit)).toEqual([1000, 1000]);
 });
 
-afterEach(() => vi.restoreAllMocks());
-
 /** The lines of a text that is read in chunks of this size; files are read in chunks of 64 KiB. */
 function linesIn(text: string, chunkBytes = 65_536): Promise<Buffer[]> {
   const bytes = Buffer.from(text);
@@ -204,12 +202,8 @@ async function* chunksOf(content: Buffer): AsyncGenerator<Buffer> {
   yield content;
   yield Buffer.from('\n{');
 }
-async function read(content: string | Buffer): Promise<Buffer[]> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of jsonLinesIn('users', chunksOf(Buffer.from(content as string))))
-    chunks.push(chunk);
-  return chunks;
-}
+const read = (content: string | Buffer) =>
+  Readable.from(jsonLinesIn('users', chunksOf(Buffer.from(content as string)))).toArray();
 
 it.each([
   ['in UTF-16', Buffer.from('\ufeff{"type":"user"}', 'utf16le')],

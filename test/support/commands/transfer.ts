@@ -32,31 +32,52 @@ export const integrationRecord = (name: string, values: readonly string[] = []) 
 export const jsonLines = (records: readonly unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-/** In this process, which takes less time than a command or a request for each entity. */
-export async function importHere(
-  { cloud, table }: Gatehouse,
-  records: readonly object[],
-  { apply = true, again = false } = {},
+type Target = Parameters<typeof importRecords>[0];
+
+/** Imports records or lines, and records what became of them. */
+export async function importInto(
+  target: Target,
+  records: readonly (object | string | Buffer)[],
+  options: { readonly apply?: boolean; readonly again?: boolean } = {},
 ) {
+  const rejected: string[] = [];
+  const skipped: string[] = [];
+  const progress: number[] = [];
+  /** The number of lines that were read when each record had been carried out. */
+  const linesRead: number[] = [];
+  let read = 0;
+  const lines = (async function* () {
+    for (const record of records) {
+      read++;
+      if (record instanceof Buffer) yield record;
+      else yield Buffer.from(typeof record === 'string' ? record : JSON.stringify(record));
+    }
+  })();
+  const tally = await importRecords(target, lines, {
+    apply: true,
+    again: false,
+    ...options,
+    onRejected(line, errors) {
+      const texts = errors.map(({ field, code, detail }) => [field, code, detail]);
+      rejected.push(`${line} ${texts.map((text) => text.filter(Boolean).join(' ')).join(', ')}`);
+    },
+    onSkipped: (line, outcome, entity) => skipped.push(`${line} ${outcome} ${entity}`),
+    onProgress(records) {
+      progress.push(records);
+      linesRead.push(read);
+    },
+  });
+  return { tally, rejected, skipped, progress, linesRead };
+}
+
+/** In this process, which takes less time than a command or a request for each entity. */
+export async function importHere({ cloud, table }: Gatehouse, records: readonly object[]) {
   const { endpoint, region, functions, pepperKeys } = cloud;
   const { VALUES_KEY: valuesKey = '' } =
     functions.find(({ name }) => name === 'POST /api/utm-integration-confs')?.environment ?? {};
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
-  const rejected: string[] = [];
-  const skipped: string[] = [];
-  const lines = (async function* () {
-    for (const record of records) yield Buffer.from(JSON.stringify(record));
-  })();
-  const tally = await importRecords({ table, pepperKeys, valuesKey, kms }, lines, {
-    apply,
-    again,
-    onRejected: (line, errors) =>
-      rejected.push(`${line} ${errors.map(({ field, code }) => `${field} ${code}`)}`),
-    onSkipped: (line, outcome, entity) => skipped.push(`${line} ${outcome} ${entity}`),
-    onProgress: () => undefined,
-  });
-  kms.destroy();
-  return { tally, rejected, skipped };
+  const target = { table, pepperKeys, valuesKey, kms };
+  return importInto(target, records).finally(() => kms.destroy());
 }
 
 /** Runs an import or export to its end, and leaves its progress out. */
