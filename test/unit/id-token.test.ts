@@ -13,7 +13,7 @@ import {
   nonceOf,
 } from '../support/instance/provider.ts';
 
-/* ID tokens with the claims of known providers, as their documentation states them. */
+/* ID tokens of known providers, with the claims that the service reads. */
 
 const { key, published } = makeProviderKey('key');
 const ISSUER = issuerAt('https://login.example.com/company', {
@@ -28,35 +28,18 @@ it.each<[string, Partial<typeof ISSUER>, object, object]>([
     {},
     {
       ...NAMES,
-      ver: '2.0',
-      tid: 'a2f8c5d4-0b77-4f0e-8d1c-6b9f3e2a7d10',
-      oid: '0f3a9c7e-55d2-4b19-9f0a-7c1d2e3f4a5b',
-      sub: 'Jq3nVt5yZr8wLk2mXc7bPd4gHf6sAa9eUoTiYqWxRzE',
-      preferred_username: 'anna@example.com',
-      email: 'anna@example.com',
+      preferred_username: ADDRESS.email,
+      email: ADDRESS.email,
       xms_edov: 1,
-      rh: '0.AX0A',
-      uti: 'bQ2pW7sX3kGf5dVn8mLrAA',
       groups: ['f1b3d1a2-6c1e-4a0b-9a51-0e2f6f1d7c11'],
     },
-    {
-      login: 'anna@example.com',
-      roles: ['ROLE_ADMIN'],
-      address: 'anna@example.com',
-      factor: false,
-    },
+    { login: ADDRESS.email, roles: ['ROLE_ADMIN'], address: ADDRESS.email, factor: false },
   ],
   [
     'Entra ID, with app roles',
     { groupsClaim: 'roles', secondFactor: 'always' },
-    {
-      ver: '2.0',
-      sub: 'x',
-      preferred_username: 'anna@example.com',
-      roles: ['admins'],
-      hasgroups: true,
-    },
-    { login: 'anna@example.com', roles: ['ROLE_ADMIN'], address: undefined, factor: true },
+    { preferred_username: ADDRESS.email, roles: ['admins'], hasgroups: true },
+    { login: ADDRESS.email, roles: ['ROLE_ADMIN'], address: undefined, factor: true },
   ],
   [
     'Okta',
@@ -64,16 +47,11 @@ it.each<[string, Partial<typeof ISSUER>, object, object]>([
     {
       ...NAMES,
       ...ADDRESS,
-      ver: 1,
-      sub: '00u1a2b3c4d5e6f7g8h9',
-      idp: '00o1a2b3c4',
       amr: ['mfa', 'otp', 'pwd'],
-      auth_time: 1_790_000_000,
-      at_hash: 'c2lnbmF0dXJl',
-      preferred_username: 'anna@example.com',
+      preferred_username: ADDRESS.email,
       groups: ['Everyone', 'admins'],
     },
-    { login: 'anna@example.com', roles: ['ROLE_ADMIN'], address: ADDRESS.email, factor: true },
+    { login: ADDRESS.email, roles: ['ROLE_ADMIN'], address: ADDRESS.email, factor: true },
   ],
   [
     'Keycloak, with a second factor that does not count',
@@ -81,13 +59,9 @@ it.each<[string, Partial<typeof ISSUER>, object, object]>([
     {
       ...NAMES,
       ...ADDRESS,
-      sub: '8d1c6b9f-3e2a-4d10-a2f8-c5d40b774f0e',
-      typ: 'ID',
       azp: 'gatehouse',
-      sid: '5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11',
       acr: '1',
       amr: ['mfa'],
-      at_hash: 'c2lnbmF0dXJl',
       preferred_username: 'anna',
       groups: ['admins'],
     },
@@ -96,22 +70,13 @@ it.each<[string, Partial<typeof ISSUER>, object, object]>([
   [
     'Amazon Cognito',
     { groupsClaim: 'cognito:groups', loginClaim: 'cognito:username' },
-    {
-      ...ADDRESS,
-      sub: '3e2a7d10-a2f8-45d4-8b77-4f0e8d1c6b9f',
-      token_use: 'id',
-      origin_jti: '0b774f0e',
-      event_id: '7d10a2f8',
-      auth_time: 1_790_000_000,
-      'cognito:username': 'anna',
-      'cognito:groups': ['admins'],
-    },
+    { ...ADDRESS, 'cognito:username': 'anna', 'cognito:groups': ['admins'] },
     { login: 'anna', roles: ['ROLE_ADMIN'], address: ADDRESS.email, factor: false },
   ],
   [
     'Google, which knows neither groups nor logins',
     {},
-    { ...NAMES, ...ADDRESS, sub: '110169484474386276334', azp: 'gatehouse', hd: 'example.com' },
+    { ...NAMES, ...ADDRESS, azp: 'gatehouse' },
     { login: undefined, roles: [], address: ADDRESS.email, factor: false },
   ],
 ])('the claims of %s are understood', (_, changes, stated, expected) => {
@@ -127,11 +92,4 @@ it.each<[string, Partial<typeof ISSUER>, object, object]>([
     address: verifiedAddress(claims),
     factor: hasSecondFactor(claims, issuer),
   }).toEqual(expected);
-});
-
-it('the claims of Entra ID are refused without the groups, which it omits beyond 200', () => {
-  const claims = { _claim_names: { groups: 'src1' }, _claim_sources: { src1: { endpoint: 'x' } } };
-
-  expect(() => rolesBy(claims, ISSUER)).toThrow('invalid-grant');
-  expect(() => rolesBy({ hasgroups: true }, ISSUER)).toThrow('invalid-grant');
 });

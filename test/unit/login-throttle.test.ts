@@ -59,11 +59,9 @@ async function opened(items: Item[] = [], responses: ScriptedResponse[] = [MAC])
   setDeadline(Number.POSITIVE_INFINITY);
   return { table, throttle, requests, inputs };
 }
-/** A count of the failures elsewhere. */
 const failed = (n: number) => ({ ...elsewhere, n, last: NOW - 5000, expires: NOW / 1000 + 60 });
 const right = async () => async () => 'right';
 const wrong = async () => ({ failure: 'bad-credentials' as const });
-/** Makes an attempt of Ada. */
 const attempt = <T>(
   throttle: LoginThrottle,
   verify: Check<T, unknown>['verify'] = right,

@@ -11,7 +11,6 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-/** A folder of an operator with these files. */
 function folderWith(files: Record<string, unknown>): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-texts-'));
   folders.push(folder);

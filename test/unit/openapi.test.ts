@@ -146,7 +146,6 @@ function rolesTable(): string {
   ].join('\n');
 }
 
-/** The fields by which each list filters and sorts. */
 function filtersTable(): string {
   const rows = routes.flatMap(({ route, contract: { query, scim } }) => {
     if (!query || scim || route.endsWith('/count')) return [];
@@ -211,7 +210,6 @@ describe.each([
       .flatMap(([, names]) => namesIn(names));
 
   const entriesOf = (schema: unknown) => Object.keys((schema as { entries: object }).entries);
-  /** The fields that an empty body lacks. */
   const missing = ({ body }: Contract) =>
     v.safeParse(body as v.GenericSchema, {}).issues?.map((issue) => v.getDotPath(issue) ?? '');
 

@@ -409,7 +409,6 @@ describe('a setting', () => {
 });
 
 describe('a placeholder', () => {
-  /** An environment without any. */
   const REAL = {
     account: '210987654321',
     region: VALID.region,

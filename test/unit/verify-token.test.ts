@@ -250,7 +250,6 @@ describe('verify', () => {
 describe('the cache of verified tokens', () => {
   const other = makeSigningKeyPair('two');
   const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
-  /** Verifies tokens, and returns their callers. */
   const callersOf = async (verifier: Verifier, tokens: readonly string[]) => {
     const callers: Caller[] = [];
     for (const token of tokens) callers.push(await verifier.verify(token));

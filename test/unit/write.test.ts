@@ -55,13 +55,6 @@ describe('a write', () => {
       { x: 1, b: 1, d: 1 },
       { x: 1, a: 1, c: null },
     ],
-    ['requires a further condition', withCondition(add(key, 1), condition), { x: 2 }, 'retry'],
-    [
-      'is made under a further condition',
-      withCondition(add(key, 1), condition),
-      { x: 1 },
-      { x: 1, n: 1 },
-    ],
     [
       'keeps the meaning of its own failure',
       withCondition(claim(key, {}, 'login-taken'), condition),
