@@ -254,7 +254,7 @@ const { backup: ___, ...withoutBackup } = SETTINGS;
 
 type Case = [account: string, changes: Script, settings?: Settings];
 
-/** What is missing, unless it is a WARNING, with a part of the remedy; and what differs from READY. */
+/** What is missing, or a WARNING, with a part of the remedy; and what differs from READY. */
 const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
   [/^CDK bootstrap .* was not done, .* npx cdk bootstrap/, { GetParameter: NO_PARAMETER }],
   [/^CDK bootstrap .* has the version 5, .*requires version 6/, { GetParameter: version(5) }],

@@ -181,7 +181,8 @@ describe('npm run admin -- export', () => {
     const records = recordsIn(file);
     const printed = [
       `Exporting ${cloud.tableName}`,
-      `${records.length - 1} users and 1 integration exported. The file contains secrets: protect it`,
+      `${records.length - 1} users and 1 integration exported. ` +
+        'The file contains secrets: protect it',
     ];
     const notExported = 'Not exported: second factors of 1 user';
     expect(exported).toEqual({ code: 0, stdout: [...printed, notExported], stderr: [] });

@@ -7,8 +7,8 @@ import { add, claim, remove } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
- * What every race test relies on, and local engines have violated. test/interleavings/engines.test.ts
- * compares calls that follow each other.
+ * What every race test relies on, and local engines have violated. Calls that follow each other are
+ * in test/interleavings/engines.test.ts.
  */
 
 const { table } = await useGatehouse();

@@ -298,7 +298,7 @@ describe('the function', () => {
     );
   });
 
-  it('is handed each mail, use of a token and arming, and each audit entry if settings say so', () => {
+  it('is handed mails and uses of tokens; if settings say so, armings and audit entries', () => {
     const handedTo = (template: typeof prod) =>
       Object.entries(resourcesOf(template, MAPPING)).map(([id, { Properties }]) => [
         id,
