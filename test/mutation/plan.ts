@@ -19,6 +19,8 @@ export type Note =
   /** Written before the test runs, which may never end. */
   | { readonly trying: number; readonly test: string }
   | { readonly tried: number; readonly test: string; readonly isDetected: boolean }
+  /** A mutant has left what makes this test fail: others would fail as well. */
+  | { readonly broken: string }
   /** A test that fails without a mutant, at first or when it is repeated. */
   | { readonly unusable: string; readonly message: string };
 

@@ -27,8 +27,9 @@ const SCORE_MIN = 98;
 const PROCESSES = 2;
 /** After so many tests a mutant has survived: further ones, of up to a thousand, detect few. */
 const ROUNDS = [3, 12, 40];
-/** Nothing noted for so long: the mutant has stopped the process. */
+/** Nothing noted for so long: a mutant has stopped the process while it started, or in a test. */
 const SILENCE_MS = 90_000;
+const silenceInTest = (ms: number): number => 15_000 + 10 * ms;
 /** The work of one process, after which the others' detections are taken into account. */
 const CHUNK_MS = 60_000;
 
@@ -73,7 +74,6 @@ which of these mutants the tests detect. Prints those that survive.`,
       const mutants = await instrument(folder, files);
       const results = await measureCoverage(folder, mutants);
       for (const most of ROUNDS) await tryTests(folder, mutants, results, most);
-      remember(mutants, results.detected);
       return report(mutants, results) >= SCORE_MIN ? 'enough' : 'failed';
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -153,10 +153,16 @@ async function runTests(
   });
   const ended = once(child, 'close');
   const startedAt = Date.now();
-  const isSilent = () => Date.now() - Math.max(startedAt, statSync(notes).mtimeMs) > SILENCE_MS;
+  const mustEnd = () => {
+    const last = notesIn(notes).at(-1);
+    if (last && 'broken' in last) return true;
+    const ms = last && 'trying' in last && results.durations.get(last.test);
+    const noted = Math.max(startedAt, statSync(notes).mtimeMs);
+    return Date.now() - noted > (ms ? silenceInTest(ms) : SILENCE_MS);
+  };
   while (child.exitCode === null && child.signalCode === null) {
     await Promise.race([ended, wait(1000)]);
-    if (rest.mutants && isSilent()) endTree(child.pid as number);
+    if (rest.mutants && mustEnd()) endTree(child.pid as number);
   }
   closeSync(log);
   const entries = notesIn(notes);
@@ -234,10 +240,15 @@ async function tryTests(
     for (;;) {
       const left = pairs().filter(([test]) => files.includes(fileOf(test)));
       if (left.length === 0) break;
-      const plan = { files, mutants: Object.fromEntries(left), onLoad: [...results.onLoad] };
+      const plan = {
+        files: files.filter((file) => left.some(([test]) => fileOf(test) === file)),
+        mutants: Object.fromEntries(left),
+        onLoad: [...results.onLoad],
+      };
       // The title of a test that is left contains a random number.
       if ((await runTests(folder, n, plan, results)) === 0) break;
     }
+    remember(mutants, results.detected);
     print(`${results.detected.size} detected, ${waiting.length} files left`);
     if (waiting.length > 0) await runNext(n);
   };

@@ -30,7 +30,7 @@ interface Repetition {
   readonly before: Awaited<ReturnType<typeof stateOfClouds>>;
   after?: Repetition['before'];
   ms: number;
-  step: 'without' | 'repeat' | 'mutant' | 'confirm' | 'confirm again' | 'end' | 'stuck';
+  step: 'without' | 'repeat' | 'mutant' | 'confirm' | 'confirm again' | 'end' | 'broken';
   active: number;
 }
 
@@ -100,7 +100,7 @@ function next(
     return 'confirm again';
   }
   note(plan, { tried: active, test: name, isDetected: step !== 'mutant' });
-  return fails ? 'stuck' : 'mutant';
+  return fails ? 'broken' : 'mutant';
 }
 
 export default class extends TestRunner {
@@ -179,8 +179,10 @@ export default class extends TestRunner {
       current.after = await stateOfClouds();
     }
     current.step = next(current, fails, String(errors?.[0]?.message));
-    // What the mutant has left would fail other tests: a silent process is ended (run.ts).
-    if (current.step === 'stuck') await new Promise(() => undefined);
+    if (current.step !== 'broken') return;
+    note(plan, { broken: current.name });
+    // Until run.ts ends the process.
+    await new Promise(() => undefined);
   }
 
   private noteReached(test: Task, passes: boolean, ms: number): void {
