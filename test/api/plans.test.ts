@@ -640,7 +640,7 @@ it('makes administrators, and deletes what belongs to what it deletes', async ()
   expect((await send('GET', `/api/users/${una}`)).status).toBe(404);
 });
 
-it('lets an API token make no administrator', async () => {
+it('lets an API token make users, but no administrator', async () => {
   const { user } = await setup.account();
   const { token } = await setup.apiToken(user, ['plans:write']);
   const [set, wim, xia] = [unique('set'), userNamed(unique('wim')), userNamed(unique('xia'))];
@@ -661,6 +661,9 @@ it('lets an API token make no administrator', async () => {
   const refused = changes.map((change: Line) => 'refused' in change);
   expect(refused).toEqual([true, false, true, false]);
   expect((await plan(files)).refused).toBe(0);
+  const allowed = { set, users: [wim, { ...xia, firstName: 'Xia' }] };
+  const { digest } = await plan(allowed, token);
+  expect((await apply(allowed, digest, token)).body).toMatchObject({ applied: 1, rest: null });
 });
 
 it('refuses to deactivate and to delete the caller, but no other administrator', async () => {

@@ -391,6 +391,15 @@ describe('an administrator', () => {
     expect(await subjectsTo(user)).toHaveLength(2);
   });
 
+  it('frees an identity by deleting its user', async () => {
+    const { user } = await linkedAccount('freed');
+    const { user: next } = await setup.account({ authorities: ['ROLE_USER'] });
+
+    await gatehouse.call('DELETE', `/api/users/${user.login}`, { token: admin });
+
+    expect((await link(next.login, 'freed')).status).toBe(200);
+  });
+
   it('cannot link what is taken, an unknown user or an unknown provider', async () => {
     const { user } = await linkedAccount('one');
     const { user: free } = await setup.account({ authorities: ['ROLE_USER'] });
