@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Mutant, Results } from './run.ts';
+import type { Mutant, Results } from './results.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Which test detected a mutant last time. */

@@ -15,12 +15,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createInstrumenter, type Instrumenter } from '@stryker-mutator/instrumenter';
+import { createInstrumenter } from '@stryker-mutator/instrumenter';
 import { createInjector } from 'typed-inject';
 import { print } from '../../infra/commands/command-line.ts';
 import { defineCommand } from '../../infra/commands/define-command.ts';
-import { type Note, notesIn, type Plan } from './plan.ts';
+import { notesIn, type Plan } from './plan.ts';
 import { fileOf, rankedTests, remember } from './rank-tests.ts';
+import { addNote, emptyResults, type Mutant, type Results } from './results.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SCORE_MIN = 98;
@@ -41,22 +42,6 @@ const TESTS = [
 ];
 /** This loads functions within a test: what is made on load would count as tested by it. */
 const WITHOUT = ['test/unit/openapi.test.ts'];
-
-export type Mutant = Awaited<ReturnType<Instrumenter['instrument']>>['mutants'][number];
-
-export interface Results {
-  /** Milliseconds by test. */
-  readonly durations: Map<string, number>;
-  /** The tests that reach a mutant. */
-  readonly testsOf: Map<number, string[]>;
-  /** Mutants that are reached when functions are loaded, and those between tests. */
-  readonly onLoad: Set<number>;
-  readonly outside: Set<number>;
-  /** With the test that has detected it. */
-  readonly detected: Map<number, string>;
-  readonly survived: Map<number, Set<string>>;
-  readonly unusable: Set<string>;
-}
 
 export const command = defineCommand({
   usage: 'node infra/commands/bin.mjs test/mutation/run.ts FILES',
@@ -113,15 +98,7 @@ async function measureCoverage(
   mutants: ReadonlyMap<number, Mutant>,
 ): Promise<Results> {
   const files = globSync(TESTS, { cwd: folder, exclude: WITHOUT }).toSorted();
-  const results: Results = {
-    durations: new Map(),
-    testsOf: new Map([...mutants.keys()].map((id) => [id, []])),
-    onLoad: new Set(),
-    outside: new Set(),
-    detected: new Map(),
-    survived: new Map(),
-    unusable: new Set(),
-  };
+  const results = emptyResults(mutants.keys());
   const parts = Array.from({ length: PROCESSES }, (_, n) =>
     files.filter((_file, index) => index % PROCESSES === n),
   );
@@ -166,7 +143,7 @@ async function runTests(
   }
   closeSync(log);
   const entries = notesIn(notes);
-  for (const entry of entries) add(entry, results);
+  for (const entry of entries) addNote(entry, results);
   const last = entries.at(-1);
   if (last && 'trying' in last) results.detected.set(last.trying, last.test);
   return entries.length;
@@ -180,21 +157,6 @@ function endTree(pid: number): void {
     process.kill(pid, 'SIGKILL');
   } catch {
     // It has ended with its parent.
-  }
-}
-
-function add(entry: Note, results: Results): void {
-  if ('reached' in entry) {
-    results.durations.set(entry.test, entry.ms);
-    for (const id of entry.reached) results.testsOf.get(id)?.push(entry.test);
-  } else if ('onLoad' in entry) {
-    for (const id of entry.onLoad) results.onLoad.add(id);
-    for (const id of entry.outside) results.outside.add(id);
-  } else if ('unusable' in entry) results.unusable.add(entry.unusable);
-  else if ('tried' in entry && entry.isDetected) results.detected.set(entry.tried, entry.test);
-  else if ('tried' in entry) {
-    const survived = results.survived.get(entry.tried) ?? new Set();
-    results.survived.set(entry.tried, survived.add(entry.test));
   }
 }
 

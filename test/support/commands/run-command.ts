@@ -41,6 +41,7 @@ export const runOnTable = (cloud: Cloud, verb: string, ...options: string[]) =>
 export const runProgram = (args: readonly string[], environment: object, root?: string) =>
   runNode([PROGRAM, ...args], environment, root);
 
+/** Runs a script of a repository with the Node of the tests. */
 export async function runNode(args: readonly string[], environment: object, root = ROOT) {
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, args, {
     cwd: root,

@@ -76,9 +76,11 @@ export function templateOf(name: string, changes: Partial<Settings> = {}): Templ
   return template;
 }
 
+/** The template of the edge of an environment with these settings. */
 export const edgeTemplateOf = (name: string, changes: Partial<Settings>): Template =>
   otherTemplateOf(edgeStackName(name), name, changes);
 
+/** The template of the backups of an environment with these settings. */
 export const backupTemplateOf = (name: string, changes: Partial<Settings>): Template =>
   otherTemplateOf(backupStackName(name), name, changes);
 
@@ -100,5 +102,6 @@ export interface Resource {
 export const resourcesOf = (template: Template, type: string): Record<string, Resource> =>
   template.findResources(type) as Record<string, Resource>;
 
+/** The properties of all resources of a type. */
 export const propertiesOf = (template: Template, type: string): Resource['Properties'][] =>
   Object.values(resourcesOf(template, type)).map(({ Properties }) => Properties);

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 
 const fileOf = (assembly: string): string => join(assembly, '../unused-permissions.jsonl');
 
+/** Appends the permissions that the functions of one instance did not use. */
 export function recordUnused(assembly: string, permissions: readonly string[]): void {
   appendFileSync(fileOf(assembly), `${JSON.stringify(permissions)}\n`);
 }
 
+/** The permissions that no instance of this run used. */
 export function neverUsed(assembly: string): string[] {
   const [first = [], ...others]: string[][] = readFileSync(fileOf(assembly), 'utf8')
     .trim()
