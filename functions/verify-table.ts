@@ -1,5 +1,9 @@
 import { VERIFIED_ATTRIBUTES } from '../lib/operations/integrity/find-defect.ts';
-import { logVerification, verifyTable } from '../lib/operations/integrity/verify-table.ts';
+import {
+  logVerification,
+  requireIntact,
+  verifyTable,
+} from '../lib/operations/integrity/verify-table.ts';
 import { overviewCounted } from '../lib/operations/overview/overview.ts';
 import { commit } from '../lib/table/change.ts';
 import { openTable } from '../lib/table/open-table.ts';
@@ -17,8 +21,5 @@ export async function handler(): Promise<void> {
   logVerification(verification);
   // Lost in a conflict with a count on request, which is as new.
   await commit(table, [overviewCounted(verification.overview)]);
-  if (verification.findings.length > 0)
-    throw new Error(
-      'The table is not intact: run npm run admin -- verify --table NAME for details',
-    );
+  requireIntact(verification);
 }

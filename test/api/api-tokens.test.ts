@@ -18,7 +18,8 @@ import { turnOnFactor, useUsers } from '../support/instance/users.ts';
 
 /*
  * API tokens: their lives, their ends, and what they must not do. unauthorized.test.ts has the
- * scopes of every route, audit-log.test.ts the entries of their uses, test/interleavings the races.
+ * scopes of every route, audit-log.test.ts the entries of their uses, test/interleavings and
+ * test/concurrency/token-ends.test.ts the races.
  */
 
 /** The read units and partitions of the requests since they were cleared. */
@@ -111,7 +112,7 @@ describe('an API token', () => {
       ['scopes', { scopes: [] }],
       ['scopes', { scopes: 'users:read' }],
       ['scopes.1', { scopes: ['users:read', 'account:write'] }],
-      // test/unit has the form of a time, and that it lies in the future.
+      // modules.test.ts in test/unit has the limits of a time, and schemas.test.ts its form.
       ['expires', { expires: inHours(24 * 365 + 1) }],
     ];
     const fields: string[] = [];

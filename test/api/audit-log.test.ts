@@ -5,7 +5,7 @@ import { commit } from '../../lib/table/change.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { type Gatehouse, launch } from '../support/instance/launch.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /* The log of the audit trail, from changes over HTTP to its lines. */
 
@@ -16,9 +16,8 @@ let gatehouse: Gatehouse;
 let setup: Setup;
 let token: string;
 beforeAll(async () => {
-  synthesizeInProcess('dev', CHANGES);
   gatehouse = await launch({
-    assembly: assemblyOf('dev', CHANGES),
+    assembly: assemblyWith('dev', CHANGES),
     intercept: faults.intercept,
   });
   setup = await openSetup(gatehouse);

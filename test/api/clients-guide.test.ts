@@ -12,7 +12,7 @@ import type { Gatehouse } from '../support/instance/launch.ts';
 import { makeSigningKeyPair, type Part } from '../support/instance/mint.ts';
 import { startReverseProxy } from '../support/instance/reverse-proxy.ts';
 import { signedBy } from '../support/instance/tokens.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /*
  * Checks docs/clients.md: its code is extracted and run, its tables are compared with the service.
@@ -72,8 +72,7 @@ describe('the steps for CORS', () => {
   const CHANGES = { corsOrigins: ['http://localhost:9000'] };
   let elsewhere: Gatehouse;
   beforeAll(async () => {
-    synthesizeInProcess('dev', CHANGES);
-    elsewhere = await startGatehouse({ assembly: assemblyOf('dev', CHANGES) });
+    elsewhere = await startGatehouse({ assembly: assemblyWith('dev', CHANGES) });
   });
   afterAll(() => elsewhere.stop());
 

@@ -167,7 +167,7 @@ it('the ETag of a user does not change with the password', async () => {
 });
 
 it.each(['If-Match', 'If-None-Match'])(
-  'who may not read or change gets 401 or 403, and a missing entity 404, whatever %s says',
+  'a caller that may not read or change gets 401 or 403, and a missing entity 404, by %s as well',
   async (name) => {
     const { body } = await (KINDS.parameter as Kind).make();
     const { token: unauthorized } = await gatehouse.makeCaller(`nobody-${name}`);

@@ -3,7 +3,7 @@ import { consoleRoutes, routes } from '../../routes.ts';
 import { methodAndPath } from '../support/instance/api-document.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /*
  * Requests to the public endpoints that a browser sends for a page, with the headers that it adds.
@@ -15,9 +15,8 @@ const CHANGES = { corsOrigins: [CONSOLE, 'http://localhost:9000'] };
 let gatehouse: Gatehouse;
 let calls: string[] = [];
 beforeAll(async () => {
-  synthesizeInProcess('dev', CHANGES);
   gatehouse = await startGatehouse({
-    assembly: assemblyOf('dev', CHANGES),
+    assembly: assemblyWith('dev', CHANGES),
     intercept(call, forward) {
       if (call.functionName) calls.push(call.operation);
       return forward();

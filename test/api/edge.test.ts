@@ -6,7 +6,7 @@ import { methodAndPath } from '../support/instance/api-document.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse, Received } from '../support/instance/launch.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /*
  * The functions of an environment with an edge, for which the tests stand in by sending its
@@ -26,9 +26,8 @@ const CHANGES = {
 let gatehouse: Gatehouse;
 let calls: string[] = [];
 beforeAll(async () => {
-  synthesizeInProcess('dev', CHANGES);
   gatehouse = await startGatehouse({
-    assembly: assemblyOf('dev', CHANGES),
+    assembly: assemblyWith('dev', CHANGES),
     intercept(call, forward) {
       if (call.functionName) calls.push(`${call.functionName}: ${call.operation}`);
       return forward();

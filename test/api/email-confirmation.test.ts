@@ -6,7 +6,7 @@ import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact, itemsOf } from '../support/instance/items.ts';
 import type { Gatehouse, Received } from '../support/instance/launch.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 import { recordUnused } from '../support/stack/unused-permissions.ts';
 
 /* Changes of one's own e-mail address where the settings require that it is confirmed. */
@@ -16,9 +16,8 @@ const CHANGES = { confirmEmailChanges: true };
 let gatehouse: Gatehouse;
 let admin: string;
 beforeAll(async () => {
-  synthesizeInProcess('dev', CHANGES);
   gatehouse = await startGatehouse({
-    assembly: assemblyOf('dev', CHANGES),
+    assembly: assemblyWith('dev', CHANGES),
     onUnusedPermissions: (permissions) => recordUnused(inject('assembly'), permissions),
   });
   admin = await gatehouse.adminToken();

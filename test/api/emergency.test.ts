@@ -14,7 +14,7 @@ import { expectIntact, type Items, itemsOf, restoreItems } from '../support/inst
 import type { Gatehouse, Received } from '../support/instance/launch.ts';
 import { decode } from '../support/instance/mint.ts';
 import { openSetup } from '../support/instance/setup.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 import { recordUnused } from '../support/stack/unused-permissions.ts';
 
 /*
@@ -37,7 +37,6 @@ let start: Items;
 const people = new Map<string, { readonly id: number; readonly totp: Buffer }>();
 const idOf = (login: string) => people.get(login)?.id as number;
 beforeAll(async () => {
-  synthesizeInProcess('dev', CHANGES);
   gatehouse = await startGatehouse({
     assembly: inject('assembly'),
     onUnusedPermissions: (permissions) => recordUnused(inject('assembly'), permissions),
@@ -54,7 +53,7 @@ beforeAll(async () => {
     const { secrets } = await setup.secondFactor(user);
     people.set(login, { id: user.id, totp: secrets.totp });
   }
-  await gatehouse.cloud.redeploy(assemblyOf('dev', CHANGES));
+  await gatehouse.cloud.redeploy(assemblyWith('dev', CHANGES));
   start = await itemsOf(gatehouse.cloud);
 });
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { INTEGRATION, UNKNOWN_IDS, useIntegrations } from '../support/instance/integrations.ts';
+import { INTEGRATION, useIntegrations } from '../support/instance/integrations.ts';
 
-/* Integrations over HTTP. The limits of their fields are tested in test/unit/schemas.test.ts. */
+/* Integrations over HTTP. test/unit/schemas.test.ts has each kind of field. */
 
 const gatehouse = await useGatehouse();
 const { integrations, parameters } = useIntegrations(gatehouse);
@@ -81,9 +81,20 @@ it('is deleted with an empty response', async () => {
   expect(await total()).toBe(before - 1);
 });
 
-it.each(UNKNOWN_IDS)('is neither read nor deleted by the id %s', async (spelling) => {
-  await integrations.expectUnknownId(spelling, await make(INTEGRATION));
-});
+// `#` is the id; test/unit/schemas.test.ts has more.
+it.each(['0#', '#%20', 'abc', '777777'])(
+  'is neither read nor deleted by the id %s',
+  async (spelling) => {
+    const entity = await make(INTEGRATION);
+    const id = spelling.replace('#', String(entity.id));
+
+    const responses = [await remove(id), await get(id)];
+
+    for (const response of responses)
+      expect(response).toMatchObject({ status: 404, body: { message: 'error.http.404' } });
+    expect((await get(entity.id)).body).toEqual(entity);
+  },
+);
 
 /* A module reports its restart with the number of the last parameter change that it has loaded. */
 

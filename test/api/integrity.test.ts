@@ -188,7 +188,7 @@ describe('a repair', () => {
   });
 });
 
-it('the daily verification fails on findings, logs their numbers only, and counts', async () => {
+it('a daily verification fails on findings, logs only kinds and numbers, and counts', async () => {
   await applyDamage([ALICES_LOGIN, 'deleted'], [emailGuardKey('someone@example.com'), { id: 3 }]);
   const { endpoint, region, tableName } = gatehouse.cloud;
   const environment = {
@@ -205,7 +205,11 @@ it('the daily verification fails on findings, logs their numbers only, and count
       const { handler } = await import(bundle);
       return handler().then(
         () => 0,
-        () => 1,
+        (error: Error) => {
+          // As Lambda does.
+          process.stderr.write(String(error.stack));
+          return 1;
+        },
       );
     },
   };

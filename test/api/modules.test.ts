@@ -18,7 +18,7 @@ import { forgetReads, readsOf, setReads } from '../support/instance/items.ts';
 import { JWT_BEARER, platformToken, testProvider } from '../support/instance/provider.ts';
 import { RELEASE } from '../support/instance/run-variables.ts';
 import { openSetup } from '../support/instance/setup.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /* Modules: their credentials, their tokens, and what they are wanted to run. */
 
@@ -387,8 +387,7 @@ describe('the token endpoint', () => {
   });
 
   it('limits the rejected credentials of a source, and locks no module out', async () => {
-    synthesizeInProcess('dev', FEW_FAILURES);
-    const strict = await startGatehouse({ assembly: assemblyOf('dev', FEW_FAILURES) });
+    const strict = await startGatehouse({ assembly: assemblyWith('dev', FEW_FAILURES) });
     const strictSetup = await openSetup(strict);
     const id = await strictSetup.integration(0);
     const { clientId, clientSecret } = await strictSetup.module(id);

@@ -6,7 +6,7 @@ import { measureUnits } from '../support/costs/consumed-units.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import { INTEGRATION, useIntegrations } from '../support/instance/integrations.ts';
 
-/* Parameters over HTTP. The limits of their fields are tested in test/unit/schemas.test.ts. */
+/* Parameters over HTTP. test/unit/schemas.test.ts has each kind of field. */
 
 let unitsOfDeletion = 0;
 const gatehouse = await useGatehouse({
@@ -37,6 +37,7 @@ it('is created under an id of its integration, and returned with its name', asyn
     confDescription: null,
   });
   expect((await get(body.id)).body).toEqual(body);
+  expect((await post(body)).body.message).toBe('error.idexists');
 });
 
 it.each([

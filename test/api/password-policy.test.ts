@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /* New passwords where the settings require more of them than the API contract does. */
 
@@ -11,8 +11,7 @@ const GOOD = 'ripe walnuts fall';
 
 let gatehouse: Gatehouse;
 beforeAll(async () => {
-  synthesizeInProcess('dev', CHANGES);
-  gatehouse = await startGatehouse({ assembly: assemblyOf('dev', CHANGES) });
+  gatehouse = await startGatehouse({ assembly: assemblyWith('dev', CHANGES) });
   // The log-in changes the account that a test compares.
   await gatehouse.adminToken();
 });

@@ -99,7 +99,7 @@ it('a problem names at most a hundred invalid fields', async () => {
   expect(body.fieldErrors).toHaveLength(100);
 });
 
-async function during<T>(response: AwsResponse, request: () => Promise<T>): Promise<T> {
+async function withTableResponse<T>(response: AwsResponse, request: () => Promise<T>): Promise<T> {
   override = response;
   return request().finally(() => {
     override = undefined;
@@ -129,7 +129,7 @@ it.each<[string, AwsResponse]>([
   async (_, response) => {
     const headers = { Authorization: `Bearer ${token}` };
 
-    const received = await during(response, () =>
+    const received = await withTableResponse(response, () =>
       fetch(`${gatehouse.cloud.url}/api/account`, { headers }),
     );
 
@@ -162,7 +162,7 @@ it.each<[string, AwsResponse]>([
 it('the request id of a defect is in the errors of OAuth and SCIM as well', async () => {
   const body = { grant_type: 'client_credentials', client_id: '1.x', client_secret: 'x' };
 
-  const [oauth, scim] = await during(
+  const [oauth, scim] = await withTableResponse(
     { status: 400, body: { __type: 'ValidationException' } },
     async () => [
       await gatehouse.call('POST', '/api/oauth2/token', { body }),
@@ -192,7 +192,7 @@ it('when the table throttles, the log has the cause of the 503, without the mess
     ThrottlingReasons: [{ reason, resource: SECRET }],
   };
 
-  const received = await during({ status: 400, body: throttled }, () =>
+  const received = await withTableResponse({ status: 400, body: throttled }, () =>
     gatehouse.call('GET', '/api/account', { token }),
   );
 

@@ -275,7 +275,7 @@ it('a deactivation ends sessions for good, in one audited transaction', async ()
 
   expect([before, transactions.length]).toEqual([200, 1]);
   await patch(user, setting(true));
-  // Not before: functions remember refused tokens.
+  // Not used while the user is deactivated: a function remembers a token that it has refused.
   expect(await use()).toBe(401);
   const path = `/api/audits?target=user/${user.id}&action=user.updated`;
   const admin = await gatehouse.adminToken();

@@ -13,7 +13,7 @@ import { itemsOf } from '../support/instance/items.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
 import { logInForm, testProvider } from '../support/instance/provider.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
-import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+import { assemblyWith } from '../support/stack/stack.ts';
 
 /*
  * Every endpoint in an environment that requires a second factor of administrators since a day,
@@ -34,9 +34,8 @@ let kmsCalls = 0;
 /** What happens before the next change of an integration is committed. */
 const meanwhile = openMeanwhile(({ input }) => JSON.stringify(input).includes('"INTEGRATION"'));
 beforeAll(async () => {
-  synthesizeInProcess('dev', CHANGES);
   gatehouse = await startGatehouse({
-    assembly: assemblyOf('dev', CHANGES),
+    assembly: assemblyWith('dev', CHANGES),
     async intercept(call, forward) {
       if (call.service === 'KMS' && call.functionName) kmsCalls++;
       await meanwhile.before(call);

@@ -299,7 +299,7 @@ describe('a second factor', () => {
       return { user, token, code: codeBy(secrets) };
     }
 
-    it('cannot be used to guess a password or a code', async () => {
+    it(`cannot be used to guess a ${path === '/confirm' ? 'code' : 'password'}`, async () => {
       const { user, token } = await callerWithCode();
       const statuses = new Set<number>();
 

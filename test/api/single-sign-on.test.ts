@@ -351,10 +351,9 @@ describe('users link their own account', () => {
 });
 
 describe('an administrator', () => {
-  const link = (login: string, subject: string, token = admin) =>
-    post(`/api/users/${login}/identities`, { issuer, subject }, token);
-  const unlink = (login: string, token = admin) =>
-    post(`/api/users/${login}/identities/delete`, { issuer }, token);
+  const link = (login: string, subject: string) =>
+    post(`/api/users/${login}/identities`, { issuer, subject });
+  const unlink = (login: string) => post(`/api/users/${login}/identities/delete`, { issuer });
 
   it('links a user with an identity, and unlinks them, which ends all access', async () => {
     const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });

@@ -61,7 +61,7 @@ describe('updating a user', () => {
     expect([status, body.fieldErrors[0].reason]).toEqual([400, 'This request sets no password']);
   });
 
-  it('rejects no id and creates no user', async () => {
+  it('rejects an update without an id with 400, and creates no user', async () => {
     const before = await total();
 
     const { status, body } = await update({ login: 'nobody', email: 'nobody@example.com' });

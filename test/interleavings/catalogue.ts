@@ -120,10 +120,12 @@ function* pairsOfAdministrators(): Generator<Scenario> {
 
 /** A change by an administrator beside each pair. */
 function* triplesAboutUsers(): Generator<Scenario> {
-  for (const user of TARGETS)
+  for (const user of TARGETS) {
+    const items = tableOf(ada, bob, cyd, user);
+    const pairs = [...pairsOf(requestsAbout(ada, user, 1), requestsAbout(bob, user, 2))];
     for (const third of about(cyd, user))
-      for (const pair of pairsOf(requestsAbout(ada, user, 1), requestsAbout(bob, user, 2)))
-        yield scenarioOf(tableOf(ada, bob, cyd, user), third, ...pair);
+      for (const pair of pairs) yield scenarioOf(items, third, ...pair);
+  }
 }
 
 /** Three administrators in a ring, each of whom changes the next or ceases to be one. */

@@ -7,7 +7,6 @@ import { updateAccount } from '../../lib/accounts/update-account.ts';
 import { scimUserOf, setActive } from '../../lib/identities/scim-users.ts';
 import { createFirstAdministrator } from '../../lib/operations/administrators/first-administrator.ts';
 import { recoverAdministrator } from '../../lib/operations/administrators/recover-administrator.ts';
-import { importRecords } from '../../lib/operations/transfer/import-records.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import * as sessions from '../../lib/sessions/sessions.ts';
 import { commitWithRetries, loadDecideCommit } from '../../lib/table/change.ts';
@@ -28,6 +27,7 @@ import {
 } from '../../lib/users/session-item.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
 import { administratorView, type User, userView } from '../../lib/users/user.ts';
+import { importInto } from '../support/commands/transfer.ts';
 import { NOW } from './determinism.ts';
 import {
   factorSecrets,
@@ -239,20 +239,9 @@ export const importUser = (login: string): Request => ({
 
 /** Imports a record; returns what became of it. */
 export async function importOf(table: Table, record: object) {
-  const rejected: unknown[] = [];
   const target = { table, pepperKeys: [], valuesKey: 'values-key', kms: sharedKms() };
-  const tally = await importRecords(target, linesOf(JSON.stringify(record)), {
-    apply: true,
-    again: false,
-    onRejected: (_line, errors) => rejected.push(errors),
-    onSkipped: () => undefined,
-    onProgress: () => undefined,
-  });
+  const { tally, rejected } = await importInto(target, [record]);
   return { tally, rejected };
-}
-
-async function* linesOf(line: string): AsyncGenerator<Buffer> {
-  yield Buffer.from(line);
 }
 
 const services = (table: Table) => ({

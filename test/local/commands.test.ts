@@ -20,7 +20,7 @@ import {
 } from '../support/doubles/scripted-aws.ts';
 import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
 import { freezeClock } from '../support/doubles/time.ts';
-import { newFolder, stopAll } from '../support/instance/start-process.ts';
+import { newFolder, removeFolders } from '../support/instance/folders.ts';
 
 /* The operator's commands on a scripted table, in this process unless the process matters. */
 
@@ -31,8 +31,8 @@ const ADMINISTRATOR = ['--login', 'root', '--email', 'root@example.com'];
 const stops: (() => void)[] = [];
 afterAll(() => {
   for (const stop of stops) stop();
+  removeFolders();
 });
-afterAll(stopAll);
 afterEach(() => vi.useRealTimers());
 
 /** Replaces the response to a call; undefined for the table's own. */
@@ -294,6 +294,11 @@ describe('npm run admin -- adopt', () => {
       /^The adoption is incomplete\. The table did not respond in time/,
       (operation, input) =>
         operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } },
+    ],
+    [
+      'that is missing',
+      /^There is no table Gate in .* Nothing was changed\.$/,
+      overrideOf('DescribeTable', NO_TABLE),
     ],
     [
       'that is being restored',

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runFunctions } from '../../infra/local/lambda/functions.ts';
 import { environmentOf } from '../../infra/local/lambda/instance.ts';
-import { newFolder, stopAll } from '../support/instance/start-process.ts';
+import { newFolder, removeFolders } from '../support/instance/folders.ts';
 
-afterAll(stopAll);
+afterAll(removeFolders);
 
 function run(
   body: string,

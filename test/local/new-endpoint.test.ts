@@ -2,9 +2,9 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyRepository, runProgram } from '../support/commands/run-command.ts';
-import { newFolder, stopAll } from '../support/instance/start-process.ts';
+import { newFolder, removeFolders } from '../support/instance/folders.ts';
 
-afterAll(stopAll);
+afterAll(removeFolders);
 
 describe('npm run admin -- new-endpoint', () => {
   const folder = newFolder();

@@ -1,10 +1,10 @@
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { newFolder, removeFolders } from '../support/instance/folders.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
-import { newFolder, stopAll } from '../support/instance/start-process.ts';
 
 interface Statement {
   Action: string | string[];
@@ -50,7 +50,7 @@ describe('a function that lacks a permission', () => {
   });
   afterAll(async () => {
     await gatehouse.stop();
-    await stopAll();
+    removeFolders();
   });
 
   function expectLogged(denial: string, before: number): void {

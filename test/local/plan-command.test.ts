@@ -7,9 +7,9 @@ import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vit
 import { stringify } from 'yaml';
 import type { Scope } from '../../lib/contract/contract.ts';
 import { runNode } from '../support/commands/run-command.ts';
+import { newFolder, removeFolders } from '../support/instance/folders.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { openSetup } from '../support/instance/setup.ts';
-import { newFolder, stopAll } from '../support/instance/start-process.ts';
 
 /* examples/plan: users and integrations from files, by the command and against the service. */
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
 beforeEach(() => {
   applications.length = 0;
 });
-afterAll(stopAll);
+afterAll(removeFolders);
 
 async function run(program: string, args: readonly string[], environment: object) {
   const file = join(import.meta.dirname, '../../examples/plan', program);

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyRepository, SOURCES } from '../support/commands/run-command.ts';
+import { newFolder } from '../support/instance/folders.ts';
 import {
   type Launched,
   launchStart,
   logIn,
-  newFolder,
   stopAll,
   urlOf,
 } from '../support/instance/start-process.ts';

@@ -4,13 +4,13 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { newFolder } from '../support/instance/folders.ts';
 import { LONG } from '../support/instance/run-variables.ts';
 import {
   isRunning,
   type Launched,
   launchStart,
   logIn,
-  newFolder,
   stopAll,
   urlOf,
 } from '../support/instance/start-process.ts';

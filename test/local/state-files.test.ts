@@ -8,12 +8,13 @@ import { startEngine } from '../../infra/local/aws/engine.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { openMemoryState, openState, type State } from '../../infra/local/state/state.ts';
-import { logIn, newFolder, stopAll } from '../support/instance/start-process.ts';
+import { newFolder, removeFolders } from '../support/instance/folders.ts';
+import { logIn } from '../support/instance/start-process.ts';
 
 /* Files of a state folder that a start cannot use. */
 
 const folder = newFolder();
-afterAll(stopAll);
+afterAll(removeFolders);
 
 function start(state: State, engineUrl?: string): Promise<Cloud> {
   const print = () => undefined;

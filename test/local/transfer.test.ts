@@ -11,9 +11,9 @@ import {
   runTransfer,
   userRecord,
 } from '../support/commands/transfer.ts';
+import { newFolder, removeFolders } from '../support/instance/folders.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact, itemsOf, restoreItems } from '../support/instance/items.ts';
-import { newFolder, stopAll } from '../support/instance/start-process.ts';
 import { turnOnFactor } from '../support/instance/users.ts';
 
 /* npm run admin -- import and export, as an operator runs them on a running service. */
@@ -22,7 +22,7 @@ const gatehouse = await useGatehouse();
 const { cloud, table } = gatehouse;
 const token = await gatehouse.logIn('admin');
 const folder = newFolder();
-afterAll(stopAll);
+afterAll(removeFolders);
 
 let files = 0;
 function fileOf(records: readonly unknown[]): string {

@@ -15,7 +15,8 @@ import {
   PROGRAM,
   runCommand,
 } from '../support/commands/run-command.ts';
-import { isRunning, newFolder, stopAll } from '../support/instance/start-process.ts';
+import { newFolder, removeFolders } from '../support/instance/folders.ts';
+import { isRunning } from '../support/instance/start-process.ts';
 
 /* `npm run admin -- verify` in a process of its own, beside a service that uses the folder. */
 
@@ -38,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await cloud?.stop();
-  await stopAll();
+  removeFolders();
 });
 
 /** Runs the command on this folder unless the environment names another. */

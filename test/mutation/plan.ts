@@ -19,7 +19,7 @@ export type Note =
   /** Written before the test runs, which may never end. */
   | { readonly trying: number; readonly test: string }
   | { readonly tried: number; readonly test: string; readonly isDetected: boolean }
-  /** A mutant has left what makes this test fail: others would fail as well. */
+  /** The test fails without a mutant by now, as others would: one has broken the process. */
   | { readonly broken: string }
   /** A test that fails without a mutant, at first or when it is repeated. */
   | { readonly unusable: string; readonly message: string };

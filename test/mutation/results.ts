@@ -13,13 +13,13 @@ export interface Results {
   /** Mutants that are reached when functions are loaded, and those between tests. */
   readonly onLoad: Set<number>;
   readonly outside: Set<number>;
-  /** With the test that has detected it. */
+  /** The test that detected a mutant. */
   readonly detected: Map<number, string>;
   readonly survived: Map<number, Set<string>>;
   readonly unusable: Set<string>;
 }
 
-/** Of mutants with these ids, before a test has run. */
+/** The results before a test has run; of mutants with these ids. */
 export const emptyResults = (ids: Iterable<number>): Results => ({
   durations: new Map(),
   testsOf: new Map([...ids].map((id) => [id, []])),

@@ -28,9 +28,10 @@ const SCORE_MIN = 98;
 const PROCESSES = 2;
 /** After so many tests a mutant has survived: further ones, of up to a thousand, detect few. */
 const ROUNDS = [3, 12, 40];
-/** Nothing noted for so long: a mutant has stopped the process while it started, or in a test. */
+/** A process that notes nothing for this time before a test was stopped by a mutant. */
 const SILENCE_MS = 90_000;
-const silenceInTest = (ms: number): number => 15_000 + 10 * ms;
+/** The same within a test that takes `ms` without a mutant. */
+const silenceInTestMs = (ms: number): number => 15_000 + 10 * ms;
 /** The work of one process, after which the others' detections are taken into account. */
 const CHUNK_MS = 60_000;
 
@@ -135,7 +136,7 @@ async function runTests(
     if (last && 'broken' in last) return true;
     const ms = last && 'trying' in last && results.durations.get(last.test);
     const noted = Math.max(startedAt, statSync(notes).mtimeMs);
-    return Date.now() - noted > (ms ? silenceInTest(ms) : SILENCE_MS);
+    return Date.now() - noted > (ms ? silenceInTestMs(ms) : SILENCE_MS);
   };
   while (child.exitCode === null && child.signalCode === null) {
     await Promise.race([ended, wait(1000)]);

@@ -4,9 +4,9 @@ import { afterAll, describe, expect, inject, it } from 'vitest';
 import { bundle } from '../../infra/bundle/bundle.ts';
 import { buildConsole } from '../../infra/bundle/console.ts';
 import { localTransport } from '../../infra/settings/transport.ts';
-import { newFolder, stopAll } from '../support/instance/start-process.ts';
+import { newFolder, removeFolders } from '../support/instance/folders.ts';
 
-afterAll(stopAll);
+afterAll(removeFolders);
 
 const ROOT = join(import.meta.dirname, '../..');
 const bundles = join(inject('assembly'), 'bundles');

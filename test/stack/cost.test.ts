@@ -19,11 +19,11 @@ import {
 } from '../support/costs/cost-tables.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
 import { TRAFFIC } from '../support/costs/request-costs.ts';
-import { newFolder, stopAll } from '../support/instance/start-process.ts';
+import { newFolder, removeFolders } from '../support/instance/folders.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { edgeTemplateOf, templateOf } from '../support/stack/stack.ts';
 
-afterAll(stopAll);
+afterAll(removeFolders);
 
 const read = (file: string): string =>
   readFileSync(join(import.meta.dirname, '../../docs', file), 'utf8');

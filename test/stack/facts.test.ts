@@ -318,12 +318,13 @@ describe('the function', () => {
     ]);
     expect(propertiesOf(other, MAPPING)).toMatchObject([
       {
+        BatchSize: 10,
         FunctionResponseTypes: ['ReportBatchItemFailures'],
         BisectBatchOnFunctionError: true,
         StartingPosition: 'TRIM_HORIZON',
       },
-      // In their order, for a day.
-      { ParallelizationFactor: 1, MaximumRecordAgeInSeconds: 86_400 },
+      // As many as can be read at once, in their order, for a day.
+      { BatchSize: 100, ParallelizationFactor: 1, MaximumRecordAgeInSeconds: 86_400 },
     ]);
   });
 

@@ -12,12 +12,14 @@ import { USER_UPDATES } from '../../lib/users/user-updates.ts';
 import { assemblyWith } from '../support/stack/stack.ts';
 
 /*
- * What a function can do if somebody takes it over, by its policy in the template of production.
- * SECURITY.md says the same in words.
+ * What a function can do if somebody takes it over, by its policy in the template of production,
+ * with the settings that let functions do more. SECURITY.md says the same in words.
  */
 
+const SETTINGS = { auditLogDays: 30, ssoOnly: { emergencyAccount: 'break-glass' } };
 const state = openMemoryState();
-const { authorization, functions, table } = deploy(readTemplate(assemblyWith('prod')), state);
+const assembly = assemblyWith('prod', SETTINGS);
+const { authorization, functions, table } = deploy(readTemplate(assembly), state);
 state.close();
 
 type Attempt = Parameters<typeof authorization.denialReason>[1];

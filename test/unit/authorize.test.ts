@@ -1,4 +1,4 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { authorize, openAccessSettings } from '../../lib/authorization/authorize.ts';
 import type { Access } from '../../lib/contract/contract.ts';
 import { entityKey } from '../../lib/table/keys.ts';
@@ -31,8 +31,6 @@ const CHANGE = {
 };
 /** The start of a window in which changes are counted. */
 const NOW = Date.UTC(2030, 0, 1);
-
-afterEach(() => vi.unstubAllEnvs());
 
 it('the session of a deleted user reads nothing where a deletion ends sessions', async () => {
   vi.stubEnv('DELETION_ENDS_SESSIONS', 'true');

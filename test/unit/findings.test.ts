@@ -7,7 +7,11 @@ import {
   keyLabel,
 } from '../../lib/operations/integrity/finding.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
-import { logVerification, verifyTable } from '../../lib/operations/integrity/verify-table.ts';
+import {
+  logVerification,
+  requireIntact,
+  verifyTable,
+} from '../../lib/operations/integrity/verify-table.ts';
 import { formatKey, NewerFormat, READABLE_FORMAT } from '../../lib/table/format.ts';
 import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
@@ -534,6 +538,15 @@ describe('the log line of a verification', () => {
 
   it('of an intact table has zeros, except for what was undecided', async () => {
     expect(await logged([], ['a total', 'another'])).toEqual({ ...INTACT, undecided: 2 });
+  });
+
+  it('is all that follows from what was undecided; a finding is an error', async () => {
+    const undecided = ['a total'];
+    const intact = { ...(await verifyTable(damaged([]))), undecided };
+    const defective = await verifyTable(damaged([removed(ALICES_LOGIN)]));
+
+    expect(() => requireIntact(intact)).not.toThrow();
+    expect(() => requireIntact(defective)).toThrow('The table is not intact');
   });
 
   it('counts findings by kind, and has metrics for alarms', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createParameter } from '../../lib/integrations/create-parameter.ts';
 import { deleteIntegration } from '../../lib/integrations/delete-integration.ts';
 import {
@@ -29,8 +29,6 @@ beforeEach(() => {
   });
   vi.spyOn(sharedKms(), 'send').mockImplementation(send);
 });
-afterEach(() => vi.restoreAllMocks());
-
 const caller = callerWith('ROLE_USER');
 const integrationName = nameOf(entityKey('INTEGRATION', 5));
 const parameterName = nameOf(entityKey('CONF', KEY.id));
@@ -168,8 +166,8 @@ describe('updateParameter', () => {
 });
 
 it.each<[string, (table: MemoryTable) => Promise<unknown>, Item[]]>([
-  ['creation in an unknown integration', create, []],
-  ['update in an unknown integration', update, [parameter()]],
+  ['creation of a parameter in an unknown integration', create, []],
+  ['update of a parameter in an unknown integration', update, [parameter()]],
   ['update of an unknown parameter', update, [gate()]],
 ])('requests no data key for the %s', async (_, change, items) => {
   await expect(change(tableWith(...items))).rejects.toMatchObject({ code: 'unknown-id' });

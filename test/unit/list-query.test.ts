@@ -195,7 +195,6 @@ describe('a filter', () => {
         ...filtersOf('made.equals=2026-02-28T23:59'),
       ];
       const offset = new Date(0).getTimezoneOffset();
-      vi.unstubAllEnvs();
 
       expect(offset).toBe(-540);
       expect(filters).toEqual([

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { Integration } from '../../lib/integrations/integration.ts';
 import { isSecret, newClientId, newClientSecret } from '../../lib/modules/credential.ts';
 import { needsAttention } from '../../lib/modules/module-state.ts';
+import { expiryOf } from '../../lib/tokens/secret.ts';
 import { GATE } from '../support/doubles/stored-items.ts';
 
 const NOW = Date.UTC(2026, 10, 26, 12);
@@ -61,4 +62,14 @@ it('secrets and client ids have their forms, and each is another one', () => {
   expect(newClientId(17)).toMatch(/^module-17-[0-9A-Za-z]{12}$/);
   // Computed by another program: the CRC-32 of the 43 digits, in base 62.
   expect(isSecret('ghm_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg37cCQ0')).toBe(true);
+});
+
+it('a secret expires in the future, and at last after its longest life', () => {
+  const outside = {
+    fieldErrors: [{ field: 'expires', message: 'Size', reason: 'in the next 2 days' }],
+  };
+
+  for (const wanted of [at(0), at(2 + 1e-7)])
+    expect(() => expiryOf(wanted, 2, NOW)).toThrow(expect.objectContaining(outside));
+  for (const wanted of [at(2), undefined]) expect(expiryOf(wanted, 2, NOW)).toBe(Date.parse(at(2)));
 });

@@ -11,7 +11,7 @@ import { NotGatehouseTable } from '../../lib/table/wrong-table.ts';
 import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/token.ts';
 import { rosterKey } from '../../lib/users/user-items.ts';
 import { cancelledBy } from '../support/doubles/aws-calls.ts';
-import { memoryTable, recordingTable } from '../support/doubles/memory-table.ts';
+import { memoryTable, recordingTable, recordsIn } from '../support/doubles/memory-table.ts';
 import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
 import { freezeClock } from '../support/doubles/time.ts';
 
@@ -289,9 +289,20 @@ describe('createFirstAdministrator', () => {
     const hash = vi.fn(async () => 'hash');
     table.concurrent.push([put(rosterKey, { n: 1 })]);
 
-    await createFirstAdministrator(table, { hash }, person);
+    const user = await createFirstAdministrator(table, { hash }, person);
 
     const ids = table.calls.filter((call) => call === 'nextId USER');
     expect([ids.length, hash.mock.calls.length]).toEqual([1, 1]);
+    expect(user).toMatchObject({ activated: true, langKey: 'en' });
+    expect(recordsIn(table)).toEqual(['system first-admin user.created user/1001 root']);
+  });
+
+  it('takes neither an id nor a hash when there is an administrator', async () => {
+    const table = memoryTable([{ ...rosterKey, ids: new Set([5]) }]);
+    const hash = vi.fn(async () => 'hash');
+
+    expect(await createFirstAdministrator(table, { hash }, person)).toBeUndefined();
+    expect(table.calls).not.toContain('nextId USER');
+    expect(hash).not.toHaveBeenCalled();
   });
 });

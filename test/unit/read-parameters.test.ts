@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ListQuery } from '../../lib/contract/list-query.ts';
 import { readParameter, readParameters } from '../../lib/integrations/read-parameters.ts';
 import { openSeal } from '../../lib/integrations/sealed-value.ts';
@@ -23,11 +23,6 @@ beforeEach(() => {
     CiphertextBlob: Buffer.from('wrapped'),
   }));
 });
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.unstubAllEnvs();
-});
-
 describe('reading parameters', () => {
   const sealed = async (id: number) =>
     parameter({ id, confValue: (await openSeal(Math.floor(id / 1e6)))(`v${id}`, id) });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { machineOf, networkOf } from '../../lib/contract/source.ts';
 import { mediaTypeInUtf8 } from '../../lib/http/body.ts';
 import { preconditionOf } from '../../lib/http/conditional.ts';
@@ -8,8 +8,6 @@ import { openEdge } from '../../lib/http/request.ts';
 import { cpuMsOf } from '../support/doubles/time.ts';
 
 /* What follows from these headers is in test/api: conditional, cross-site, edge, wire. */
-
-afterEach(() => vi.unstubAllEnvs());
 
 describe('the precondition of a change', () => {
   it.each<[string, Record<string, string>, boolean]>([

@@ -5,6 +5,25 @@ import { SCOPES, scopeOf } from '../../lib/contract/contract.ts';
 import { RESERVED_LOGINS } from '../../lib/users/user-schema.ts';
 import { consoleRoutes, deployedRow, type Route, routes } from '../../routes.ts';
 
+/**
+ * The routes that need no token. Stated apart from the contracts, so that none is opened by
+ * mistake.
+ */
+const PUBLIC_ROUTES: readonly string[] = [
+  'POST /api/authenticate',
+  'GET /api/issuers',
+  'GET /.well-known/jwks.json',
+  'GET /api/health',
+  'GET /management/info',
+  'GET /api/openapi.json',
+  'POST /api/account/confirm-email',
+  'POST /api/account/reset-password/init',
+  'POST /api/account/reset-password/finish',
+  'POST /api/oauth2/token',
+  'GET /console',
+  'GET /console/{path+}',
+];
+
 const FUNCTIONS = `${import.meta.dirname}/../../functions`;
 /** The functions without a route: a schedule and the stream of the table invoke them. */
 const WITHOUT_ROUTE = ['verify-table.ts', 'send-mail.ts', 'log-audit.ts', 'fetch-issuer-keys.ts'];
@@ -55,6 +74,14 @@ describe('the route table', () => {
     );
 
     expect(different).toEqual([]);
+  });
+
+  it('requires authentication for all routes that are not public', () => {
+    const publicRoutes = all
+      .filter(({ contract }) => contract.access === 'public')
+      .map(({ route }) => route);
+
+    expect(publicRoutes).toEqual(PUBLIC_ROUTES);
   });
 
   it('lets no function sign tokens of people because modules run on platforms', () => {

@@ -25,6 +25,9 @@ const NEW_USER = Users.CreateUser.body.entries;
 const OWN_ACCOUNT = Accounts.UpdateAccount.body.entries;
 const PARAMETER = Parameters.UpdateParameter.body.entries;
 
+const INTEGRATION = { name: 'n', shortName: 's', integrationType: 'API' };
+const VALUE = { integration: { id: 4 }, confName: 'n', confValue: 'v' };
+
 const x = (length: number): string => 'x'.repeat(length);
 
 /** A value of a field, and the output if it is another one. */
@@ -193,6 +196,34 @@ it.each<[string, v.GenericSchema, Accepted[], Rejected]>([
   for (const [message, values] of Object.entries(rejected))
     for (const value of values)
       expect(parse(schema, value), JSON.stringify(value)).toBe(`rejected: ${message}`);
+});
+
+it.each<[string, v.GenericSchema]>([
+  ['activated of a new user', NEW_USER.activated],
+  ['activated', Users.UpdateUser.body.entries.activated],
+  ['active of a new integration', Integrations.CreateIntegration.body.entries.active],
+  ['active', Integrations.UpdateIntegration.body.entries.active],
+  ['password of an update', OWN_ACCOUNT.password],
+  ['code', Accounts.Authenticate.body.entries.code],
+  ['currentPassword', Accounts.ChangePassword.body.entries.currentPassword],
+])('the field %s has a type', (_, schema) => {
+  for (const value of [1, {}]) expect(parse(schema, value)).toBe('rejected: TypeMismatch');
+});
+
+it.each<[string, v.GenericSchema, object]>([
+  ['new integration', Integrations.CreateIntegration.body, INTEGRATION],
+  [
+    'changed integration',
+    Integrations.UpdateIntegration.body,
+    { id: 4, active: true, ...INTEGRATION },
+  ],
+  ['new parameter', Parameters.CreateParameter.body, VALUE],
+  ['changed parameter', Parameters.UpdateParameter.body, { id: 4_000_001, ...VALUE }],
+])('the body of a %s is accepted without its unknown fields', (_, schema, body) => {
+  const unknown = { version: 9, pk: 'x', managedBy: 'x', secretVersion: {}, parameterCount: 90 };
+
+  expect(parse(schema, body)).toMatchObject(body);
+  expect(parse(schema, { ...body, ...unknown })).toStrictEqual(parse(schema, body));
 });
 
 it('a login consists of the allowed characters only', () => {

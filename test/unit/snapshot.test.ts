@@ -1,14 +1,10 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { setDeadline } from '../../lib/runtime/execution-environment.ts';
 import { snapshotsOf } from '../../lib/table/snapshot.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
 /* The conflicts that the embedded engine never has. */
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 function tableReceiving(...responses: ScriptedResponse[]) {
   const { settings, requests, inputs } = scriptedClient(...responses);

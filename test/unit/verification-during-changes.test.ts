@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { verifyParameters, verifyTotal } from '../../lib/operations/integrity/counters.ts';
 import type { Finding } from '../../lib/operations/integrity/finding.ts';
 import { repairTable } from '../../lib/operations/integrity/repair-table.ts';
@@ -30,10 +30,6 @@ beforeEach(() => {
     return setTimer(done, ms);
   }) as typeof setTimeout);
 });
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 async function skippingWaits<T>(work: Promise<T>): Promise<T> {
   const [settled] = await Promise.all([Promise.allSettled([work]), vi.runAllTimersAsync()]);
   if (settled[0].status === 'rejected') throw settled[0].reason;

@@ -133,6 +133,14 @@ describe('a forged token', () => {
           .with(0, encode({ ...decode(valid()[0]), cty: 'JWT' }))
           .join('.'),
     ],
+    [
+      'other claims',
+      () =>
+        valid()
+          .with(1, encode({ ...decode(valid()[1]), sub: '8' }))
+          .join('.'),
+    ],
+    ['no signature', () => valid().slice(0, 2).join('.')],
     ['a header that is null', () => valid().with(0, encode(null)).join('.')],
     ['a header that is not JSON', () => valid().with(0, 'AAAA').join('.')],
     ['a signature of zeros', () => valid().with(2, 'A'.repeat(86)).join('.')],

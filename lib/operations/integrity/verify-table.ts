@@ -79,6 +79,14 @@ function countByKind(findings: readonly Finding[]): Partial<Record<FindingKind, 
   return counts;
 }
 
+/** Throws if there are findings. What was undecided is checked again the next day. */
+export function requireIntact({ findings }: Verification): void {
+  if (findings.length > 0)
+    throw new Error(
+      'The table is not intact: run npm run admin -- verify --table NAME for details',
+    );
+}
+
 /**
  * Logs kinds and counts only: the text of a finding can contain a login or an e-mail address. The
  * numbers for which there are alarms are metrics.

@@ -5,10 +5,9 @@ import { testProvider } from '../../support/instance/provider.ts';
 /* Nothing that was typed is lost, and the focus is where the next step is. */
 
 const { gatehouse, send, openTab } = await useConsole();
-const { page, settle, press, dialog, button, link, field, confirm, see, ...tab } = await openTab({
-  login: 'admin',
-});
-const { seeHeading, focused, expectSound } = tab;
+const tab = await openTab({ login: 'admin' });
+const { page, settle, press, dialog, button, link, field, confirm } = tab;
+const { see, seeHeading, focused, expectSound } = tab;
 
 beforeAll(async () => {
   await gatehouse.makeUser('carol', { firstName: 'Carol' });
@@ -213,7 +212,7 @@ it('passwords and codes can be pasted, and password managers know their fields',
 
   await page.goto('/console/set-password#key=x&login=anna+1');
   await see('This is the password of anna+1.');
-  await field('newPassword').focus();
+  await page.getByLabel('New password', { exact: true }).focus();
   await press('ControlOrMeta+V');
   await button('Show New password').click();
 

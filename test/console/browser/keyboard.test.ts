@@ -7,7 +7,7 @@ import { useConsole } from '../../support/browser/chromium.ts';
 const { gatehouse, openTab } = await useConsole();
 
 /** The name of what has the focus, or what is wrong with the place of the focus. */
-const focused = (page: Page): Promise<string> =>
+const visiblyFocused = (page: Page): Promise<string> =>
   page.evaluate(() => {
     const element = document.activeElement as HTMLElement;
     const label = (element as HTMLInputElement).labels?.[0]?.textContent;
@@ -23,7 +23,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   const passed: string[] = [];
   for (let presses = 0; presses < 60; presses += 1) {
     await page.keyboard.press('Tab');
-    const current = await focused(page);
+    const current = await visiblyFocused(page);
     expect(current).not.toMatch(/^(hidden|no outline)/);
     if (current === name) return;
     passed.push(current);
@@ -32,7 +32,8 @@ async function tabTo(page: Page, name: string): Promise<void> {
 }
 
 async function openNarrowTab() {
-  const { page, press, settle, seeHeading, see, ...tab } = await openTab({ width: 320 });
+  const tab = await openTab({ width: 320 });
+  const { page, press, settle, seeHeading } = tab;
   const use = async (name: string, key = 'Enter') => {
     await tabTo(page, name);
     await press(key);
@@ -56,7 +57,7 @@ async function openNarrowTab() {
     await seeHeading('Overview');
     await settle();
   };
-  return { ...tab, page, press, settle, seeHeading, see, use, type, go, logIn };
+  return { ...tab, use, type, go, logIn };
 }
 
 it('an administrator logs in, invites, deactivates and deletes a user, and logs out', async () => {
@@ -86,8 +87,9 @@ it('an administrator logs in, invites, deactivates and deletes a user, and logs 
 
 it('an administrator filters, edits, configures, reads the trail and the own account', async () => {
   await gatehouse.makeUser('olga', { authorities: ['ROLE_ADMIN'] });
-  const { page, button, see, seeHeading, press, settle, ...hands } = await openNarrowTab();
-  const { use, type, go, logIn } = hands;
+  const tab = await openNarrowTab();
+  const { page, button, see, seeHeading, press, settle } = tab;
+  const { use, type, go, logIn } = tab;
   await logIn('olga');
   await go('Users');
   await type('Find by login, name or address', 'us');
@@ -129,10 +131,10 @@ it('the first Tab of a page offers to skip to its content', async () => {
   await page.locator('h1').waitFor();
   await press('Tab');
 
-  expect(await focused(page)).toBe('Skip to the content');
+  expect(await visiblyFocused(page)).toBe('Skip to the content');
   await press('Enter');
   await press('Tab');
-  expect(await focused(page)).toBe('Login');
+  expect(await visiblyFocused(page)).toBe('Login');
 });
 
 it.each([

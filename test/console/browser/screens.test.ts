@@ -69,7 +69,7 @@ const INSIDE = [
 
 type Role = Parameters<Tab['page']['getByRole']>[0];
 
-/** By what role and name a screen reader finds what no other test finds by them. */
+/** What a screen reader must find by role and name, and no other test looks up so. */
 const FOUND: Readonly<Record<string, readonly string[]>> = {
   gate: ['checkbox Keep me logged in', 'button Log in', 'link Forgot your password?'],
   'gate-refused': ['heading That did not work', 'link Login: Fill in this field.'],

@@ -19,7 +19,7 @@ export interface Tab {
   readonly dialog: Locator;
   readonly button: (name: string | RegExp) => Locator;
   readonly link: (name: string | RegExp) => Locator;
-  /** A field of a page, whose attribute `name` is given. */
+  /** The field with this attribute `name`. */
   readonly field: (name: string) => Locator;
   /** Presses a button, and the one of the same name in the dialog that opens. */
   readonly confirm: (name: string) => Promise<void>;
@@ -32,7 +32,7 @@ export interface Tab {
 }
 
 interface TabOptions {
-  /** Who is logged in, whose password is the login. */
+  /** Logs this user in, whose password is the login. */
   readonly login?: string;
   readonly width?: number;
   readonly dark?: boolean;
@@ -46,7 +46,7 @@ interface TabOptions {
 
 interface UsedConsole {
   readonly gatehouse: SharedGatehouse;
-  /** Sends a request of the administrator. Returns the body of the response. */
+  /** Sends a request as the administrator. Returns the body of the response. */
   readonly send: (method: string, path: string, body?: object) => Promise<Received['body']>;
   readonly openTab: (options?: TabOptions) => Promise<Tab>;
 }

@@ -118,7 +118,7 @@ export const recordsIn = (table: MemoryTable): string[] =>
   });
 
 /** A table with fixed items that records writes when they end and applies none. */
-export interface RecordingTable extends Table {
+interface RecordingTable extends Table {
   items: Item[];
   readonly reads: Key[][];
   readonly transactions: (readonly Write[])[];

@@ -3,12 +3,6 @@ import type { Gatehouse } from './launch.ts';
 
 export const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
 
-/**
- * Spellings of an id in a path, in which `#` is the id of an entity, that identify neither this
- * entity nor another; test/unit/schemas.test.ts has more.
- */
-export const UNKNOWN_IDS = ['0#', '#%20', 'abc', '777777'];
-
 export function useIntegrations(gatehouse: Gatehouse) {
   let token: string;
   beforeAll(async () => {
@@ -27,16 +21,6 @@ export function useIntegrations(gatehouse: Gatehouse) {
         const { status, text, body: created } = await requests.post(body);
         expect(status, text).toBe(201);
         return created;
-      },
-      /** Expects 404 for this spelling of the entity's id, and that the entity remains. */
-      async expectUnknownId(spelling: string, entity: { id: number }) {
-        const id = spelling.replace('#', String(entity.id));
-
-        const responses = [await requests.remove(id), await requests.get(id)];
-
-        for (const response of responses)
-          expect(response).toMatchObject({ status: 404, body: { message: 'error.http.404' } });
-        expect((await requests.get(entity.id)).body).toEqual(entity);
       },
     };
     return requests;

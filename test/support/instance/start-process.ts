@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { inject } from 'vitest';
+import { removeFolders } from './folders.ts';
 
 /* Runs `npm start` as a developer does, in a process of its own, with the shipped settings. */
 
-const folders: string[] = [];
 const running = new Set<ChildProcess>();
 
-/** Stops what still runs, which must end with status 0, and removes all folders. */
+/** Stops what still runs, which must end with status 0, and removes the folders of the test file. */
 export async function stopAll(): Promise<void> {
   const statuses: unknown[] = [];
   for (const child of running) {
@@ -20,18 +18,12 @@ export async function stopAll(): Promise<void> {
     const [status] = await once(child, 'exit');
     statuses.push(status);
   }
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  removeFolders();
   assert.deepEqual(
     statuses.filter((status) => status !== 0),
     [],
     'exit statuses on SIGTERM',
   );
-}
-
-export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
-  folders.push(folder);
-  return folder;
 }
 
 const STAT = /^(?<pid>\d+) \(.*\) (?<state>\w) \d+ (?<group>\d+)/s;

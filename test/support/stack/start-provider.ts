@@ -71,6 +71,7 @@ function tokenFor(provider: Provider, body: string) {
   const isGranted =
     sent.get('grant_type') === 'authorization_code' &&
     ['client_id', 'redirect_uri'].every((name) => sent.get(name) === asked.get(name)) &&
+    sent.get('client_id') === provider.issuer.clientId &&
     asked.get('response_type') === 'code' &&
     asked.get('code_challenge_method') === 'S256' &&
     asked.get('code_challenge') === nonceOf(verifier) &&
