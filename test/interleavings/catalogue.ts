@@ -172,6 +172,17 @@ function* specialCases(): Generator<Scenario> {
   const linkingNew = linking.linkOwn(pia, 'new');
   yield scenarioOf(tableWithIdentities(ada, pia), own.confirmFactor(pia), linkingNew);
   yield* recoveries();
+  // The user is not as the administrator has seen them.
+  const ifUnchanged = [
+    by.renameUnchanged(ada, fay, 'new'),
+    by.removeUnchanged(ada, fay),
+    by.deprovisionUnchanged(ada, fay),
+  ];
+  yield* combined(tableOf(ada, bob, fay), ifUnchanged, requestsAbout(bob, fay, 1));
+  // The user may not read what is sent to the address: a key that was mailed to it proves that.
+  const unproven: User = { ...fay, emailUnproven: true };
+  const proofs = [own.resetPassword(unproven), own.confirmEmail(unproven)];
+  yield* combined(tableOf(ada, unproven), proofs, requestsAbout(ada, unproven, 1));
   // One recovery code is used twice.
   const withRecoveryCode = own.logIn(fay, firstRecoveryCode());
   yield scenarioOf(tableOf(ada, fay), withRecoveryCode, withRecoveryCode);
@@ -289,6 +300,13 @@ function* pairsOfLinkedAdministrators(): Generator<Scenario> {
     ...requestsAbout(other, other, 1),
   ];
   yield* combined(tableWithIdentities(one, other), aboutIdentity(other, one, 1), others);
+  // The only one makes another, whom the groups make a user: there were two by then.
+  const user = linked(fay);
+  yield* combined(
+    tableWithIdentities(bob, user),
+    [provided.logIn(user, 'users')],
+    about(bob, user),
+  );
 }
 
 /** Three administrators in a ring, whom their groups or another one demote; an identity moves. */
@@ -397,6 +415,9 @@ function* pairsAboutPlans(): Generator<Scenario> {
   const withDrawn = tableOf(admin, bob, fay, ida);
   const drawing = application(admin, plans.deactivation, withDrawn);
   yield scenarioOf(withDrawn, drawing, by.rename(bob, bob, 'other'));
+  const withDrawnGate = tableWithDrawnId();
+  const creation = application(ada, plans.creation, withDrawnGate);
+  yield scenarioOf(withDrawnGate, creation, by.rename(ada, ada, 'other'));
   // Two administrators change what it is about, and its caller.
   const items = tableOf(admin, bob, cyd, fay);
   const applied = [application(admin, plans.deactivation, items), by.rename(bob, fay, 'new')];

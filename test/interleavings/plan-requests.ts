@@ -69,6 +69,10 @@ export const plans = {
       prune: ['parameters'],
     },
   },
+  creation: {
+    does: 'create Lock',
+    files: { integrations: [{ ...GATE, name: 'Lock' }] },
+  },
   removal: { does: 'delete Gate', files: { prune: ['integrations'] } },
 } as const satisfies Record<string, Planned>;
 

@@ -12,7 +12,14 @@ import * as sessions from '../../lib/sessions/sessions.ts';
 import { commitWithRetries, loadDecideCommit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { EXISTS, put, remove, set, withCondition } from '../../lib/table/write.ts';
+import {
+  EXISTS,
+  type Precondition,
+  put,
+  remove,
+  set,
+  withCondition,
+} from '../../lib/table/write.ts';
 import { createToken, deleteToken, deleteTokenOf } from '../../lib/tokens/api-tokens.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
@@ -79,12 +86,12 @@ const update = (
   user: User,
   does: string,
   change: Change,
-  session: CallerName = 1,
+  { session = 1, precondition }: { session?: CallerName; precondition?: Precondition } = {},
 ): Request =>
   inSession(by, session, does, 'update-user', async (table, caller) => {
     const { id, login, email, activated, authorities } = user;
-    const fields = { id, login, email, activated, authorities, ...change };
-    return administratorView(await updateUser(table, caller, fields as never, undefined, false));
+    const fields = { id, login, email, activated, authorities, ...change } as never;
+    return administratorView(await updateUser(table, caller, fields, precondition, false));
   });
 
 const create = (by: User, login: string, named: string, fields: object): Request =>
@@ -92,6 +99,12 @@ const create = (by: User, login: string, named: string, fields: object): Request
     const usual = { login, email: `${login}@example.com`, activated: true, langKey: 'en' };
     const user = { ...usual, ...fields } as never;
     return administratorView(await createUser({ table, hasher: passwords, policy }, caller, user));
+  });
+
+const deprovision = (by: User, user: User, does: string, precondition: Precondition): Request =>
+  inSession(by, 'token', `${does} ${user.login}`, 'patch-scim-user', async (table, caller) => {
+    const change = { id: user.id, active: false, precondition };
+    return scimUserOf(await setActive(table, caller, change));
   });
 
 /** The requests of administrators about a user. */
@@ -103,7 +116,11 @@ export const administration = {
       password: login,
     }),
   rename: (by: User, user: User, login: string, session?: CallerName) =>
-    update(by, user, `renames ${user.login} to ${login}`, { login }, session),
+    update(by, user, `renames ${user.login} to ${login}`, { login }, { session }),
+  renameUnchanged: (by: User, user: User, login: string) => {
+    const does = `renames ${user.login} to ${login} if unchanged`;
+    return update(by, user, does, { login }, { precondition: [user.version] });
+  },
   move: (by: User, user: User, to: string) =>
     update(by, user, `gives ${user.login} the address of ${to}`, { email: `${to}@example.com` }),
   promote: (by: User, user: User) =>
@@ -116,13 +133,16 @@ export const administration = {
     update(by, user, `deactivates ${user.login}`, { activated: false }),
   activate: (by: User, user: User) =>
     update(by, user, `activates ${user.login}`, { activated: true }),
-  deprovision: (by: User, { id, login }: User) =>
-    inSession(by, 'token', `deprovisions ${login}`, 'patch-scim-user', async (table, caller) =>
-      scimUserOf(await setActive(table, caller, { id, active: false, precondition: undefined })),
-    ),
+  deprovision: (by: User, user: User) => deprovision(by, user, 'deprovisions', undefined),
+  deprovisionUnchanged: (by: User, user: User) =>
+    deprovision(by, user, 'deprovisions unchanged', [user.version]),
   remove: (by: User, { login }: User, session: CallerName = 1) =>
     inSession(by, session, `deletes ${login}`, 'delete-user', (table, caller) =>
       deleteUser(table, caller, login, undefined),
+    ),
+  removeUnchanged: (by: User, { login, version }: User) =>
+    act(by, `deletes ${login} if unchanged`, 'delete-user', (table, caller) =>
+      deleteUser(table, caller, login, [version]),
     ),
   endSessions: (by: User, { login }: User) =>
     act(by, `ends the sessions of ${login}`, 'end-user-sessions', (table, caller) =>
