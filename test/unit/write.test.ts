@@ -1,17 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import {
   canOwnParameters,
+  collectionOf,
+  entityKey,
+  idText,
   integrationIdOf,
+  isEntity,
   parameterId,
   parametersRange,
 } from '../../lib/table/keys.ts';
 import {
   add,
   attributesAre,
+  changeTotal,
+  check,
   claim,
+  put,
   set,
   type Write,
   withCondition,
+  withConditionOn,
 } from '../../lib/table/write.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
@@ -64,8 +72,18 @@ describe('a write', () => {
     ['requires its own condition', both, { x: 2, y: 2 }, 'retry'],
     ['requires the other condition', both, { x: 1 }, 'retry'],
     ['is made if both conditions hold', both, { x: 1, y: 2 }, { x: 1, y: 2, n: 1 }],
+    ['changes a total once', changeTotal('USER', -2), { n: 5, changes: 7 }, { n: 3, changes: 8 }],
   ])('%s', async (_, write, stored, expected) => {
     expect(await outcome(write, stored)).toEqual(expected);
+  });
+
+  it('of an item takes a condition on it, which is checked first if there is none', () => {
+    const [own, other] = [put(key, {}), put({ ...key, pk: 'other' }, {})];
+
+    const extended = withConditionOn(key, condition, [other, own]);
+
+    expect(extended).toEqual([other, withCondition(own, condition)]);
+    expect(withConditionOn(key, condition, [other])).toEqual([check(key, condition), other]);
   });
 
   it('can require values that were read, and the absence of others', () => {
@@ -79,6 +97,17 @@ describe('a write', () => {
 });
 
 describe('the keys of the table', () => {
+  it('name an entity by its kind and its id, a positive safe integer of 16 digits', () => {
+    const ids = ['7', `${'0'.repeat(13)}NaN`, ...[0, -1, 1.5, 2 ** 53].map(idText), idText(7)];
+
+    const kinds = ids.map((sk) => collectionOf({ pk: 'CONF', sk }));
+
+    expect(kinds).toEqual([...Array(6).fill(undefined), 'CONF']);
+    expect([entityKey('USER', 7), { pk: 'LOGIN', sk: idText(7) }].map(isEntity)).toEqual([
+      ...[true, false],
+    ]);
+  });
+
   it('reserve a range of a million parameter ids for each integration', () => {
     expect([parameterId(7, 1), parameterId(7, 999_999)]).toEqual([7_000_001, 7_999_999]);
     expect(parametersRange(7)).toEqual({ from: '0000000007000000', to: '0000000007999999' });
