@@ -23,6 +23,7 @@ import {
 } from '../../lib/second-factor/totp.ts';
 import {
   lacksFactor,
+  needsFactor,
   openFactorRequirement,
   type SecondFactor,
 } from '../../lib/second-factor/user-factor.ts';
@@ -302,6 +303,13 @@ describe('the requirement of a second factor', () => {
   ])('is about users with one of its roles and no factor: %s', (_, user, expected) => {
     expect(lacksFactor(user, required, NOW)).toBe(expected);
     expect(lacksFactor(user, undefined, NOW)).toBe(false);
+  });
+
+  it('is not about those without a session, who log out or who turn their factor on', () => {
+    const excepted = ['public', 'issued-token', 'enrolling'] as const;
+    const others = ['authenticated', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }] as const;
+
+    expect([...excepted, ...others].map(needsFactor)).toEqual([false, false, false, true, true]);
   });
 
   it('comes from the settings of the stack, if it has one', () => {
