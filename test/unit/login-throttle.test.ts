@@ -18,7 +18,7 @@ import {
   type PasswordAttempt,
 } from '../../lib/throttle/login-throttle.ts';
 import type { Check } from '../../lib/throttle/run-attempt.ts';
-import { awsError, overlapCounter } from '../support/doubles/aws-calls.ts';
+import { awsError, cancelledBy, overlapCounter } from '../support/doubles/aws-calls.ts';
 import { recordingTable } from '../support/doubles/memory-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 import { storedUser } from '../support/doubles/stored-items.ts';
@@ -187,6 +187,19 @@ describe('an attempt', () => {
     await expect(attempt(throttle)).rejects.toMatchObject({ code: 'too-many-attempts' });
 
     expect(table.transactions[1]).toMatchObject([{ key: elsewhere, attributes: { n: 3 } }]);
+  });
+
+  it('that meets the last free failure of others at the same time is not made', async () => {
+    const { table, throttle } = await opened([failed(9)]);
+    const { transact } = table;
+    table.transact = async () => {
+      Object.assign(table, { transact, items: [failed(14)] });
+      throw cancelledBy('ConditionalCheckFailed');
+    };
+
+    const refused = { code: 'too-many-attempts', retryAfter: 11 };
+    await expect(attempt(throttle)).rejects.toMatchObject(refused);
+    expect(table.transactions).toEqual([]);
   });
 
   it('has time to be taken back after a call that took all the time of the request', async () => {
