@@ -14,8 +14,9 @@ it('the policy admits each origin of the token endpoints, and its change changes
   const folder = mkdtempSync(join(tmpdir(), 'console-files-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const suffix of ['', '.br', '.gz']) writeFileSync(join(folder, `index.html${suffix}`), '');
+  const filesWith = (...endpoints: string[]) => readConsoleFiles(folder, endpoints);
   const headersWith = (...endpoints: string[]) =>
-    findConsoleFile(readConsoleFiles(folder, endpoints), '/console', undefined).headers;
+    findConsoleFile(filesWith(...endpoints), '/console', undefined).headers;
 
   const own = headersWith();
   const others = headersWith('https://a.example/x', 'https://a.example/y', 'https://b.example');
@@ -25,6 +26,8 @@ it('the policy admits each origin of the token endpoints, and its change changes
   expect(others['Content-Security-Policy']).toContain(`; connect-src 'self' ${origins}; `);
   // Browsers that have the page ask for it again.
   expect(others.ETag).not.toBe(own.ETag);
+  const { headers: coded } = findConsoleFile(filesWith(), '/console', 'br');
+  expect([own, coded].map((each) => each['Content-Encoding'])).toEqual([undefined, 'br']);
 });
 
 it.each([
