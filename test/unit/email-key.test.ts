@@ -50,6 +50,7 @@ describe('the key of an e-mail address', () => {
     ['an ideographic full stop', 'ada@example\u3002com', 'ada@example.com'],
     ['a trailing dot (DNS root)', 'ada@example.com.', 'ada@example.com'],
     ['punycode and Unicode', 'ada@xn--bcher-kva.example', 'ada@b\u00FCcher.example'],
+    ['punycode below a subdomain', 'ada@a.xn--bcher-kva.example', 'ada@a.b\u00FCcher.example'],
     ['punycode of a sharp s and ss', 'ada@xn--strae-oqa.de', 'ada@strasse.de'],
   ])('is the same for equivalent addresses: %s', (_, one, other) => {
     expect(emailKey(one)).toBe(emailKey(other));
@@ -59,6 +60,8 @@ describe('the key of an e-mail address', () => {
     ['a letter with and without an accent', 'ren\u00E9@example.com', 'rene@example.com'],
     ['letters of two scripts that look alike', '\u0430da@example.com', 'ada@example.com'],
     ['two invalid domains', 'ada@example..com', 'ada@example..org'],
+    ['a domain and a path in it', 'ada@example.com/org', 'ada@example.com'],
+    ['an invalid domain in two forms', 'ada@.xn--bcher-kva.example', 'ada@.b\u00FCcher.example'],
     ['a part after +', 'ada+work@example.com', 'ada@example.com'],
   ])('differs for different addresses: %s', (_, one, other) => {
     expect(emailKey(one)).not.toBe(emailKey(other));
