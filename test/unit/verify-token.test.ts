@@ -68,7 +68,7 @@ describe('a token with a valid signature', () => {
   it('is rejected if it is older than what a restored table accepts', async () => {
     const table = tableOf(key);
     const notBefore = { pk: 'JWKS', sk: 'NOT-BEFORE', seconds: NOW - 10 };
-    const items = [...(await table.query()), notBefore];
+    const items = [notBefore, ...(await table.query())];
     const verifier = openVerifier({ query: async () => items } as unknown as Table);
 
     expect(await verifier.verify(signedBy(key, { iat: NOW - 10 }))).toMatchObject({ id: 7 });
