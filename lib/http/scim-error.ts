@@ -38,7 +38,7 @@ export function scimError(failure: Failure, { body, ...response }: ProblemRespon
     body: JSON.stringify({
       schemas: [ERROR_SCHEMA],
       status: String(status),
-      ...(status === 400 && scimType && { scimType }),
+      scimType,
       detail: detailOf(),
     }),
   };
