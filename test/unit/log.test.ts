@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { transformSync } from 'esbuild';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Authenticate } from '../../lib/accounts/account-contracts.ts';
+import type { Contract } from '../../lib/contract/contract.ts';
 import { logOutage, logRequest } from '../../lib/http/log-request.ts';
+import type { Event } from '../../lib/http/request.ts';
 import { countRetry, resetRetries } from '../../lib/runtime/execution-environment.ts';
 import { logError } from '../../lib/runtime/log.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
@@ -25,9 +27,31 @@ async function logged(work: () => void): Promise<Record<string, unknown>[]> {
 const event = {
   routeKey: 'PUT /api/users',
   requestContext: { requestId: 'r-1', http: { method: 'PUT' } },
-} as unknown as APIGatewayProxyEventV2;
+} as unknown as Event;
 
-/* The line of a request is in test/api/log.test.ts. */
+describe('the log line of a request', () => {
+  const inMethod = (method: string, more: object = {}) =>
+    ({ ...event, requestContext: { requestId: 'r-1', http: { method } }, ...more }) as Event;
+  const OF_USER = { caller: { id: 7 } };
+  const OF_MODULE = { caller: { clientId: 'm-1' } };
+  const AUTHENTICATED = { callerId: 7, clientId: 'm-1' };
+
+  // With the events of API Gateway, it is in test/api/log.test.ts.
+  it.each<[string, Contract, Event, object]>([
+    ['a read', UpdateUser, inMethod('GET', OF_USER), { kind: 'read', callerId: 7 }],
+    ['a change', UpdateUser, inMethod('PUT', OF_MODULE), { kind: 'change', clientId: 'm-1' }],
+    [
+      'a log-in',
+      Authenticate,
+      inMethod('POST', AUTHENTICATED),
+      { kind: 'login', ...AUTHENTICATED },
+    ],
+  ])('has the kind and the caller of %s', async (_, contract, received, expected) => {
+    expect(await logged(() => logRequest(contract, received, 200, 12))).toEqual([
+      { requestId: 'r-1', route: 'PUT /api/users', status: 200, milliseconds: 12, ...expected },
+    ]);
+  });
+});
 
 describe('the log line of an outage', () => {
   it.each([
@@ -65,6 +89,24 @@ describe('the metrics of a log line', () => {
     return line?._aws as { CloudWatchMetrics: { Dimensions: unknown; Metrics: unknown }[] };
   };
 
+  const duration = {
+    Namespace: 'moon',
+    Dimensions: [['kind']],
+    Metrics: [{ Name: 'milliseconds', Unit: 'Milliseconds' }],
+  };
+
+  it('count requests by kind, and rejections by failure code as well', async () => {
+    const metrics = [
+      await metricsOf('moon', () => logRequest(UpdateUser, event, 200, 12)),
+      await metricsOf('moon', () => logRequest(UpdateUser, event, 404, 12, { code: 'not-found' })),
+    ];
+
+    expect(metrics.map(({ CloudWatchMetrics }) => CloudWatchMetrics)).toEqual([
+      [duration],
+      [{ ...duration, Dimensions: [['kind'], ['failure']] }],
+    ]);
+  });
+
   it('count retries, without dimensions', async () => {
     countRetry();
 
@@ -72,11 +114,8 @@ describe('the metrics of a log line', () => {
       logRequest(UpdateUser, event, 503, 12),
     );
 
-    expect(CloudWatchMetrics[1]).toEqual({
-      Namespace: 'moon',
-      Dimensions: [[]],
-      Metrics: [{ Name: 'retries', Unit: 'Count' }],
-    });
+    const retries = { Dimensions: [[]], Metrics: [{ Name: 'retries', Unit: 'Count' }] };
+    expect(CloudWatchMetrics).toEqual([duration, { Namespace: 'moon', ...retries }]);
   });
 
   it('are absent without a namespace, and from a line without metrics', async () => {
