@@ -71,7 +71,10 @@ describe('a request', () => {
       () => new Promise((resolve) => setTimeout(resolve, 5, okEmpty())),
     );
 
-    expect((await call(handler, {}, 1)).statusCode).toBe(200);
+    const { statusCode, headers } = await call(handler, {}, 1);
+
+    expect([statusCode, headers?.['Content-Type']]).toEqual([200, undefined]);
+    expect(lines[0]?.milliseconds).toBeLessThan(1000);
   });
 
   it('logs only its own retries', async () => {
@@ -92,6 +95,8 @@ describe('a request', () => {
     const { statusCode, body } = await call(publicEndpoint(PUBLIC, () => Promise.reject(thrown)));
 
     expect(statusCode).toBe(500);
+    expect(JSON.parse(body)).not.toHaveProperty('params');
+    expect(lines.at(-1)?.milliseconds).toBeLessThan(1000);
     expect(body + JSON.stringify(lines)).not.toContain('secret');
   });
 });

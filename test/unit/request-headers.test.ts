@@ -104,6 +104,7 @@ const from = (origin: string, site?: string): Headers => ({
 
 it.each<[string, string, Headers, boolean, Record<string, string>?]>([
   ['a page of the service', 'POST', from('https://api.example'), true],
+  ['a page of the service by a proxy', 'POST', from('https://b.c', 'same-origin'), true],
   ['a page of the service without TLS', 'POST', from('http://api.example'), false],
   ['an extension', 'POST', from('chrome-extension://id', 'none'), true],
   ['a page of an allowed host of the site', 'POST', from('https://b.example', 'same-site'), true],

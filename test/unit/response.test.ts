@@ -55,6 +55,7 @@ describe('pageResponse', () => {
     expect(linksOf({ more: true }, { page: 7 })).toEqual(['next 8', 'prev 6', 'first 0']);
     expect(linksOf({ more: true }, { page: 7, after: 3 })).toEqual(['next 8', 'first 0']);
     expect(linksOf({}, { page: 7 })).toEqual(['prev 6', 'first 0']);
+    expect(list({}).headers).not.toHaveProperty('X-Total-Count');
   });
 
   it('has the cursor in the next link only, and the parameters in all links', () => {
