@@ -25,7 +25,7 @@ describe('a problem', () => {
   it.each([
     [
       '/api/users',
-      { id: 1, email: 'x@y@z' },
+      { id: 1, login: null, email: 'x@y@z' },
       'user',
       [
         { field: 'login', message: 'NotNull' },

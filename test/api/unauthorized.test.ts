@@ -106,9 +106,10 @@ describe.each(PROTECTED)('$route', (example) => {
     await gatehouse.cloud.mailsHandedOver();
     const before = await itemsBesidesCounts(gatehouse.cloud);
 
-    const { status, headers } = await send(request, lacking.token);
+    const { status, headers, body } = await send(request, lacking.token);
 
     expect(status).toBe(403);
+    if (scope) expect(body.detail).toBe(`The API token lacks the scope ${scope}`);
     expect(headers['www-authenticate']).toBe(
       `Bearer error="insufficient_scope"${scope ? `, scope="${scope}"` : ''}`,
     );

@@ -116,6 +116,9 @@ describe('listQuery', () => {
       { field: 'made', descending: true, ignoreCase: false },
     ]);
     expect(invalid('sort=made&sort=id', options)).toEqual(['sort']);
+    expect(v.getMetadata(listQuery(FIELDS, options))).toEqual({
+      list: { fields: FIELDS, ...options, pageSizeMax: 2000 },
+    });
   });
 
   it('keeps the sort and filter parameters as they were sent, and no others', () => {
