@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { newSession } from '../../lib/sessions/session.ts';
-import { isLive } from '../../lib/users/session-item.ts';
+import { hasProvidersFactor, isLive } from '../../lib/users/session-item.ts';
 import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -32,6 +32,8 @@ it('a session lasts as long as its token, and names no more of the client', () =
 it.each<[string, object, number, boolean]>([
   ['is live in its last millisecond', {}, NOW + 59_999, true],
   ['has ended when its token expires', {}, NOW + 60_000, false],
+  ['has ended after a new password', { passwordChanges: 3 }, NOW, false],
+  ['has ended with all sessions', { sessionEndings: 2 }, NOW, false],
   [
     'is live if its user was read before the change that keeps it',
     { passwordChanges: 1, sessionEndings: undefined },
@@ -43,4 +45,14 @@ it.each<[string, object, number, boolean]>([
   const session = storedSession(user, { expires: SECONDS + 60 });
 
   expect(isLive(session, { ...user, ...changes }, now)).toBe(expected);
+});
+
+it.each([
+  ['https://idp.example.com', true, true],
+  ['https://idp.example.com', false, false],
+  [undefined, true, false],
+])('a session of %s with a factor: %j has one of the provider: %j', (issuer, own, expected) => {
+  const session = storedSession(ada, { secondFactor: own, ...(issuer && { issuer }) });
+
+  expect(hasProvidersFactor(session)).toBe(expected);
 });

@@ -7,12 +7,13 @@ import {
 } from '../../lib/audit/audit-entry.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import { newClientId } from '../../lib/modules/credential.ts';
+import { userCreated } from '../../lib/users/create-user.ts';
 import { modify, updateUser } from '../../lib/users/update-user.ts';
 import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import { loginGuardKey } from '../../lib/users/user-items.ts';
-import { findUserByLogin, isReservedLogin } from '../../lib/users/user-table.ts';
-import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
+import { deletion, findUserByLogin, isReservedLogin } from '../../lib/users/user-table.ts';
+import { type MemoryTable, memoryTable, recordsIn } from '../support/doubles/memory-table.ts';
 import { itemsOfCaller, storedSession, storedUser } from '../support/doubles/stored-items.ts';
 import { useFrozenClock } from '../support/doubles/time.ts';
 
@@ -41,6 +42,7 @@ it('logins that the service itself writes are reserved, in any case', () => {
 
 it.each<[string, Partial<User>, Partial<User>, string[]]>([
   ['at a new spelling of the address', {}, { email: 'ADA@example.com' }, ['invitation']],
+  ['after an activation', { activated: false }, { activated: true }, ['invitation']],
   ['not after another change', {}, { firstName: 'Grace' }, []],
   ['not while deactivated', {}, { email: 'ADA@example.com', activated: false }, []],
   ['not with a password', { passwordHash: 'hash', activated: false }, { activated: true }, []],
@@ -56,6 +58,67 @@ it.each<[string, Partial<User>, Partial<User>, string[]]>([
   expect(mails.map(({ attributes }) => attributes?.occasion)).toEqual(occasions);
 });
 
+it.each<[string, Partial<User>, string, string]>([
+  ['admin', { firstName: 'Grace' }, 'firstName', ''],
+  ['admin', { managedBy: 'other files' }, 'managedBy', ''],
+  ['ada', { email: 'grace@example.com' }, 'email', 'EMAIL EMAIL MAIL'],
+  [
+    'admin',
+    { email: 'grace@example.com' },
+    'email emailUnproven invitedAt securityStamp',
+    'EMAIL EMAIL MAIL MAIL',
+  ],
+  [
+    'admin',
+    { activated: false },
+    'activated securityStamp sessionEndings sessionEndings tokens',
+    '',
+  ],
+])('when %s gives ada %j, the write names only %s; other writes: "%s"', (login, ...row) => {
+  const [fields, named, others] = row;
+  const ada = storedUser(7, 'ada', {
+    passwordHash: undefined,
+    emailUnproven: true,
+    invitedAt: '2026-03-09T00:00:00.000Z',
+    managedBy: 'files',
+    tokens: [{ series: 's', expires: 9 }],
+  });
+
+  const action = login === 'ada' ? 'account.updated' : 'user.updated';
+  const modifier = storedUser(1, login);
+  const { writes, result } = modify(action, ada, fields, { modifier, now: 0 });
+
+  const isUser = ({ key }: (typeof writes)[number]) => key.pk === 'USER';
+  const names = Object.values(writes.find(isUser)?.names ?? {});
+  // Once in the condition, once as what is written.
+  const always = ['lastModifiedBy', 'lastModifiedDate', 'version', 'version'];
+  expect(names.toSorted()).toEqual([...named.split(' '), ...always].toSorted());
+  const besides = writes.filter((write) => !isUser(write)).map(({ key }) => key.pk.split('#')[0]);
+  expect(besides.toSorted().join(' ')).toBe(others);
+  expect(result.tokens).toBe(result.activated ? ada.tokens : undefined);
+});
+
+it('a deletion of a user without tokens and identities names none', () => {
+  const keys = deletion(storedUser(7, 'ada'), []).map(({ key }) => key.pk);
+
+  expect(keys).toEqual(['LOGIN#ada', 'EMAIL#ada@example.com', 'USER', 'TOTAL']);
+});
+
+it.each([
+  [true, undefined, ['invitation']],
+  [true, 'hash', []],
+  [false, undefined, []],
+])('a new account, activated: %j, with the password %j, gets %j', (activated, hash, occasions) => {
+  const ada = storedUser(7, 'ada', { activated, passwordHash: hash });
+
+  const { writes, event, result } = userCreated({ ...ada, authorities: [] }, admin, 0);
+
+  const mails = writes.filter(({ key }) => key.pk.startsWith('MAIL#'));
+  expect(mails.map(({ attributes }) => attributes?.occasion)).toEqual(occasions);
+  expect(result.invitedAt).toBe(occasions.length > 0 ? '1970-01-01T00:00:00.000Z' : undefined);
+  expect(event).toMatchObject({ action: 'user.created', target: 'user/7', targetName: 'ada' });
+});
+
 it('an update keeps a reserved login', async () => {
   const before = storedUser(7, 'System');
   const table = tableWith(admin, before);
@@ -64,6 +127,7 @@ it('an update keeps a reserved login', async () => {
   const after = await updateUser(table, byAdmin(table), { id, login, email }, undefined, false);
 
   expect(after.login).toBe('System');
+  expect(recordsIn(table)).toEqual(['admin series user.updated user/7 System']);
 });
 
 describe('findUserByLogin', () => {

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { anonymous, auditEntry } from '../../lib/audit/audit-entry.ts';
 import { auditView, entryOf } from '../../lib/audit/read-audits.ts';
 import { pick, viewOf } from '../../lib/contract/entity-fields.ts';
-import { standingOf } from '../../lib/users/user.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { USERS } from '../../lib/users/list-users.ts';
+import { standingOf, tokensExpire } from '../../lib/users/user.ts';
+import { storedUser } from '../support/doubles/stored-items.ts';
 
 it('an audit entry without changes is shown as stored, without its expiry', () => {
   const entry = {
@@ -75,6 +78,7 @@ describe('the state of a user', () => {
   it.each([
     ['active', null, { lastLogin: before }],
     ['invited', until, { invitedAt, lastLogin: before }],
+    ['invited', until, { invitedAt, lastLogin: invitedAt }],
     ['active', null, { invitedAt, lastLogin: after }],
     ['deactivated', null, { invitedAt, lastLogin: before, activated: false }],
   ])('is %s, with an invitation until %s: %j', (state, invitedUntil, user) => {
@@ -88,5 +92,30 @@ describe('the state of a user', () => {
       'invited',
       'invitationExpired',
     ]);
+  });
+});
+
+describe('the first API token of a user', () => {
+  const tokens = [2000, 1000].map((expires) => ({ series: `${expires}`, expires }));
+
+  it.each([
+    ['of two that are valid', 999_999, '1970-01-01T00:16:40.000Z'],
+    ['beside one that has expired', 1_000_000, '1970-01-01T00:33:20.000Z'],
+    ['after all have expired', 2_000_000, null],
+  ])('expires first %s', (_, now, expected) => {
+    expect(tokensExpire({ tokens }, now)).toBe(expected);
+  });
+});
+
+it('a list has what people look for in a user, and what administrators see', () => {
+  const tokens = [{ series: 's', expires: 4_000_000_000 }];
+  const user = storedUser(7, 'ada', { firstName: 'Ada', lastName: 'King', tokens });
+
+  expect(USERS.entityOf({ ...entityKey('USER', 7), ...user })).toEqual({
+    ...user,
+    secondFactor: false,
+    state: 'neverLoggedIn',
+    tokensExpire: '2096-10-02T07:06:40.000Z',
+    text: ['ada', 'ada@example.com', 'Ada King'],
   });
 });
