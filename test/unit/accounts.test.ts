@@ -103,9 +103,20 @@ describe('finishReset', () => {
     expect(table.find(issued)).toBeUndefined();
   });
 
+  it('forgives the failures from the network of a user with a second factor', async () => {
+    const { network } = loginKeys('ada', SOURCE.address, String);
+    const failures = { ...network, n: 9, last: NOW, expires: SECONDS + 9 };
+    const table = tableOf({ ...ada, secondFactor: {} as never }, issued, failures);
+
+    await finish(table);
+
+    expect(table.find(network)?.n).toBe(0);
+  });
+
   const acceptable = { policy: strict, password: 'x9k2vw' };
   it.each<[string, string, object, Parameters<typeof finish>[1]]>([
     ['an expired key', 'unknown-key', { expires: SECONDS }, {}],
+    ['a key of a deleted user', 'unknown-key', { userId: 8 }, {}],
     ['a common password without a key', 'unknown-key', {}, { key: 'other', password: 'dragon' }],
     ['a password like the login', 'common-password', {}, { password: 'Ada2030' }],
   ])('counts the request and computes no hash for %s', async (_, code, reset, request) => {
