@@ -85,7 +85,8 @@ const removeFactor = () =>
   ]);
 const now = () => Math.floor(Date.now() / 1000);
 const audited = async () => {
-  const query = 'action.in=emergency.armed,emergency.disarmed,emergency.used&sort=time,asc';
+  const actions = 'login.failed,emergency.armed,emergency.disarmed,emergency.used';
+  const query = `action.in=${actions}&sort=time,asc`;
   return (await gatehouse.call('GET', `/api/audits?${query}`, { token: admin })).body;
 };
 const REJECTED = 'Bad credentials';
@@ -130,6 +131,7 @@ describe('a log-in with password and code', () => {
     expect(outcomeOf(received)).toBe(outcome);
     const actions = (await audited()).map(({ action }: { action: string }) => action);
     expect(actions.includes('emergency.used')).toBe(outcome === 'admitted');
+    expect(actions.includes('login.failed')).toBe(outcome === REJECTED);
   });
 
   it.each<[string, () => unknown, outcome: string]>([

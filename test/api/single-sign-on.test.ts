@@ -325,6 +325,7 @@ describe('users link their own account', () => {
 
     const wrongPassword = [400, 'error.http.400'];
     expect(received.map(messageOf)).toEqual([wrongPassword, ...Array(4).fill(REFUSED)]);
+    expect((await gatehouse.lineOf(received[4] as (typeof received)[0])).reason).toBe('issuer');
     expect(await userOf(user.login)).not.toHaveProperty('identities');
   });
 

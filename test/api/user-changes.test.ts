@@ -27,7 +27,7 @@ describe('updating a user', () => {
       ...changes,
       firstName: '',
       createdBy: 'mallory',
-      password: '',
+      password: null,
     });
 
     expect(status).toBe(200);
