@@ -74,6 +74,10 @@ async function unusedCode(login: string): Promise<string> {
   return codeBy(await secretsOf(login));
 }
 
+/** Changes attributes of a user without a new version. */
+const overwrite = (id: number, attributes: object) =>
+  commit(table, [set(entityKey('USER', id), { ...attributes }, EXISTS)]);
+
 /** An account whose factor is on, with a session that turned it on. */
 async function enrolled(login: string) {
   await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
@@ -240,6 +244,41 @@ describe('a login with a second factor', () => {
 
     expect([status, other]).toEqual([401, 200]);
   });
+
+  const REFUSED = [401, undefined];
+  it.each<[string, (user: User) => Promise<unknown>, outcome: unknown[]]>([
+    [
+      'is renamed',
+      ({ id, email }) =>
+        gatehouse.call('PUT', '/api/users', { token: admin, body: { id, email, login: `n${id}` } }),
+      REFUSED,
+    ],
+    [
+      'is deleted',
+      ({ login }) => gatehouse.call('DELETE', `/api/users/${login}`, { token: admin }),
+      REFUSED,
+    ],
+    ['has another password', ({ id }) => overwrite(id, { passwordChanges: 9 }), REFUSED],
+    ['has no factor', ({ id }) => overwrite(id, { secondFactor: undefined }), [200, false]],
+    [
+      'is another one, without a factor',
+      ({ id }) => overwrite(id, { incarnation: 'other', secondFactor: undefined }),
+      REFUSED,
+    ],
+  ])('depends on the account as of the commit, if it %s then', async (_, act, outcome) => {
+    const { user } = await setup.account();
+    const code = codeBy((await setup.secondFactor(user)).secrets);
+
+    const { status, body } = await meanwhile.during(
+      () => tryLogIn(user.login, 'pass', code),
+      () => act(user),
+    );
+
+    const token = body.id_token;
+    const { body: sessions } = await gatehouse.call('GET', '/api/account/sessions', { token });
+    const own = [sessions].flat().find(({ current }) => current);
+    expect([status, own?.secondFactor]).toEqual(outcome);
+  });
 });
 
 describe('a second factor', () => {
@@ -287,6 +326,28 @@ describe('a second factor', () => {
     expect(await entriesOf(query)).toHaveLength(2);
     const mails = await gatehouse.mailsTo('printer@example.com');
     expect(mails.filter(({ subject }) => /second factor/.test(subject))).toHaveLength(3);
+  });
+
+  it.each([
+    ['/api/account/change-password', 'password', 'error.http.400'],
+    [FACTOR, 'password', 'error.http.400'],
+    [`${FACTOR}/disable`, 'password', 'error.http.400'],
+    [`${FACTOR}/disable`, 'factor', 'error.wrongcode'],
+  ])('POST %s fails if the %s is replaced before the commit', async (path, what, message) => {
+    const { user, token } = await setup.account();
+    const { secrets } = path === `${FACTOR}/disable` ? await setup.secondFactor(user) : {};
+    const code = secrets && codeBy(secrets);
+    const body = { currentPassword: 'pass', newPassword: 'passed', code };
+
+    const refused = await meanwhile.during(
+      () => post(path, token, body),
+      async () => {
+        if (what === 'factor') await setup.secondFactor(user);
+        else await post('/api/account/change-password', token, body);
+      },
+    );
+
+    expect(statusAndMessage(refused)).toEqual([400, message]);
   });
 
   describe.each(['', '/confirm', '/disable', '/recovery-codes'])('at its path "%s"', (path) => {
