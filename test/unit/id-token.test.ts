@@ -1,10 +1,14 @@
+import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { assertionUsed, readAssertion, verifyAssertion } from '../../lib/identities/assertion.ts';
 import {
   hasSecondFactor,
   rolesBy,
   verifiedAddress,
   verifyIdToken,
 } from '../../lib/identities/id-token.ts';
+import { claim } from '../../lib/table/write.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 import {
   idToken,
   issuerAt,
@@ -92,4 +96,38 @@ it.each<[string, Partial<typeof ISSUER>, object, object]>([
     address: verifiedAddress(claims),
     factor: hasSecondFactor(claims, issuer),
   }).toEqual(expected);
+});
+
+const SECOND = Date.UTC(2030, 0, 1) / 1000;
+
+it.each<[string, Record<string, unknown>, string]>([
+  ['for another audience as well', { aud: ['gatehouse', 'other'] }, 'audience'],
+  ['issued in a minute', { iat: SECOND + 60 }, 'nothing'],
+  ['issued in 61 seconds', { iat: SECOND + 61 }, 'age'],
+  ['issued six minutes ago', { iat: SECOND - 360 }, 'nothing'],
+  ['issued 361 seconds ago', { iat: SECOND - 361 }, 'age'],
+  ['without its time of issue', { iat: undefined }, 'age'],
+  ['that does not expire', { exp: undefined }, 'age'],
+])('a token %s is judged to the second', (_, claims, expected) => {
+  freezeClock(SECOND * 1000);
+  const { issuer, clientId: audience, algorithms } = ISSUER;
+  const token = idToken({ issuer: ISSUER, key }, claims, { typ: 'jwt' });
+  const verify = () =>
+    verifyAssertion(token, { issuer, audience, algorithms }, [published], SECOND * 1000);
+
+  if (expected === 'nothing') expect(verify()).toMatchObject(claims);
+  else expect(verify).toThrow(expect.objectContaining({ reason: expected }));
+});
+
+it('a token is used up by what is signed, until it cannot be accepted any more', () => {
+  const token = idToken({ issuer: ISSUER, key }, { sub: 'anna' });
+  const hash = createHash('sha256').update(token.replace(/\.[^.]*$/, ''));
+
+  expect(assertionUsed(readAssertion(token), SECOND * 1000 - 1)).toEqual(
+    claim(
+      { pk: `ASSERTION#${hash.digest('hex')}`, sk: 'USED' },
+      { expires: SECOND + 420 },
+      'invalid-grant',
+    ),
+  );
 });
