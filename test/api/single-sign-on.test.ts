@@ -1,7 +1,12 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
+import { commit } from '../../lib/table/change.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { EXISTS, set } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
+import { findUser } from '../../lib/users/user-table.ts';
 import { startGatehouse, useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
+import { openMeanwhile } from '../support/instance/hold-transactions.ts';
 import { itemsBesidesCounts } from '../support/instance/items.ts';
 import { logInForm, testProvider } from '../support/instance/provider.ts';
 
@@ -10,7 +15,15 @@ import { logInForm, testProvider } from '../support/instance/provider.ts';
  * wrong-id-tokens.test.ts has tokens that are refused, issuer-keys.test.ts the keys.
  */
 
-const gatehouse = await useGatehouse();
+/** What happens before a session, or a change of identities, is committed. */
+const meanwhile = openMeanwhile(({ functionName = '' }) => /identities|oauth2/.test(functionName));
+const gatehouse = await useGatehouse({
+  async intercept(call, forward) {
+    await meanwhile.before(call);
+    return forward();
+  },
+});
+const { table } = gatehouse;
 const setup = useSetup(gatehouse);
 const provider = testProvider();
 const { issuer } = provider.issuer;
@@ -46,6 +59,9 @@ async function linkedAccount(subject: string, fields: Partial<User> = {}) {
   const made = await setup.account({ authorities: ['ROLE_USER'], identities, ...fields });
   return { ...made, claims: { sub: subject, groups: ['users'] } };
 }
+/** Sets attributes of a stored user. */
+const setStored = ({ id }: User, attributes: Partial<User>) =>
+  commit(table, [set(entityKey('USER', id), attributes, EXISTS)]);
 /** Proves an identity and the password `pass`, unless these fields say otherwise. */
 const linkOwn = (token: string, sub: string, fields: object = {}) => {
   const { assertion, code_verifier: codeVerifier } = logInForm(provider, { sub });
@@ -77,11 +93,12 @@ describe('the only administrator', () => {
 
     const first = await logIn({ sub: 'only', groups: ['analysts'] });
     const second = await logIn({ sub: 'only', groups: [] });
+    const kept = await account(second.body.access_token);
     const third = await logIn({ sub: 'only', groups: ['admins'] });
 
     expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 200]);
     const user = await account(first.body.access_token);
-    expect(user.authorities).toEqual(['ROLE_ADMIN']);
+    expect([kept.authorities, user.authorities]).toEqual([['ROLE_ADMIN'], ['ROLE_ADMIN']]);
     const entries = ['identity-provider roles.kept', 'admin session.started'];
     const each = ['identity-provider user.updated', ...entries];
     const expected = [...each, ...each, 'admin session.started'];
@@ -122,6 +139,18 @@ describe('a log-in of an unknown identity', () => {
       'anna session.started',
       'identity-provider user.created',
     ]);
+  });
+
+  it('finds the account that another one creates at the same time', async () => {
+    const claims = { sub: 'twice', preferred_username: 'twice', groups: ['users'] };
+
+    const received = await meanwhile.during(
+      () => logIn(claims),
+      () => logIn(claims),
+    );
+
+    expect(received.status).toBe(200);
+    expect((await account(received.body.access_token)).login).toBe('twice');
   });
 
   it.each<[string, object]>([
@@ -240,6 +269,21 @@ describe('a log-in of a known identity', () => {
     expect((await gatehouse.lineOf(refused)).reason).toBe('deactivated');
   });
 
+  it.each<[string, User['identities']]>([
+    ['has been unlinked', undefined],
+    ['is linked with another issuer', [{ issuer: `${issuer}/`, subject: 'moved' }]],
+    ['is linked with another subject', [{ issuer, subject: 'other' }]],
+  ])('is unknown if the account that is read next %s', async (_, identities) => {
+    const { user, claims } = await linkedAccount('moved');
+
+    await setStored(user, { identities });
+    const received = await logIn(claims);
+
+    await setStored(user, { identities: user.identities });
+    await gatehouse.call('DELETE', `/api/users/${user.login}`, { token: admin });
+    expect(messageOf(received)).toEqual(UNKNOWN);
+  });
+
   it('starts a session that says with which provider it began, as the trail does', async () => {
     const { user, token, claims } = await linkedAccount('sessions');
 
@@ -304,6 +348,21 @@ describe('users link their own account', () => {
 
     const WRONG = [400, 'error.wrongcode'];
     expect([without, wrong, right, again].map(messageOf)).toEqual([WRONG, WRONG, [200, ''], WRONG]);
+  });
+
+  it('not with a code that is used before the change is committed', async () => {
+    const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });
+    const { secrets } = await setup.secondFactor(user);
+    const code = codeOf(secrets.totp, stepAt(Date.now()));
+    const { secondFactor } = (await findUser(table, user.id)) as Required<User>;
+
+    const received = await meanwhile.during(
+      () => linkOwn(token, 'spent', { code }),
+      () =>
+        setStored(user, { secondFactor: { ...secondFactor, lastStep: stepAt(Date.now()) + 1 } }),
+    );
+
+    expect(messageOf(received)).toEqual([400, 'error.wrongcode']);
   });
 
   it('not with a wrong password, a wrong token or one that was used', async () => {
@@ -389,6 +448,17 @@ describe('an administrator', () => {
       { actor: 'admin', changes: changes('to') },
     ]);
     expect(await subjectsTo(user)).toHaveLength(2);
+  });
+
+  it('ends sessions again that are ended while the user is unlinked', async () => {
+    const { user } = await linkedAccount('ended');
+
+    await meanwhile.during(
+      () => unlink(user.login),
+      () => setStored(user, { sessionEndings: 7 }),
+    );
+
+    expect((await findUser(table, user.id))?.sessionEndings).toBe(8);
   });
 
   it('frees an identity by deleting its user', async () => {
