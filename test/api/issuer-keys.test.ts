@@ -239,7 +239,8 @@ it('a provider can replace its keys: a new one counts at once, a former one no m
 it('only usable ones of 40 keys are stored, and only what verifies signatures', async () => {
   const full = { ...second.key, use: 'sig', alg: 'RS256', x5t: 'x', key_ops: ['verify'] };
   const others = Array(35).fill(oct);
-  respond = json({ keys: [oct, encryption, weak, nameless, full, ...others, first.published] });
+  const keys = [oct, encryption, weak, nameless, full, ...others, first.published];
+  respond = json(JSON.stringify({ keys }).padEnd(65_536));
 
   await fetchKeys();
 

@@ -117,6 +117,7 @@ describe('a search', () => {
     const ada = await person({ login: 'ada"\\', email: 'Ada@example.com', activated: false });
     const eve = await person({ login: 'eve', email: 'ada@example.org' });
     const bob = await person({ login: 'ada@example.org' });
+    const max = await person({ email: `${'x'.repeat(64)}@${`${'a'.repeat(61)}.`.repeat(3)}com` });
     const found = async (filter: string) =>
       (await find({ filter })).body.Resources.map(({ id }: { id: string }) => Number(id));
 
@@ -127,6 +128,7 @@ describe('a search', () => {
       await found('urn:ietf:params:scim:schemas:core:2.0:User:userName eq "ada@example.org"'),
     ).toEqual([bob.id]);
     expect(await found('userName eq "Eve"')).toEqual([]);
+    expect(await found(`userName eq "${max.email}"`)).toEqual([max.id]);
     expect(await found(`userName eq "${'x'.repeat(3000)}@example.com"`)).toEqual([]);
   });
 

@@ -144,6 +144,19 @@ it('requires none of a session whose identity provider had one', async () => {
   expect([await requiredFrom(without), await requiredFrom(withFactor)]).toEqual([FROM, null]);
   expect(outcome(await get('/api/users', without))).toEqual(REQUIRED);
   expect((await get('/api/users', withFactor)).status).toBe(200);
+  const sessions = await get('/api/account/sessions', withFactor);
+  const current = sessions.body.find((session: { current: boolean }) => session.current);
+  const { issuer } = provider.issuer;
+  expect(current).toMatchObject({ issuer, secondFactor: true, remembered: false });
+  const entries = await get('/api/audits?actor.equals=ida&size=1', withFactor);
+  expect(entries.body).toMatchObject([
+    {
+      action: 'session.started',
+      changes: [{ field: 'issuer', to: issuer }],
+      session: current.series,
+      source: current.ipAddress,
+    },
+  ]);
 });
 
 it('a role that requires a factor counts with the next request', async () => {
