@@ -81,10 +81,12 @@ describe('the audit trail', () => {
   it('records every change of an integration and of its parameters', async () => {
     const { body: integration } = await send('POST', '/api/utm-integrations', INTEGRATION);
     const { id } = integration;
-    const parameter = { integration: { id }, confName: 'Key', confValue: 'a-secret' };
+    const described = { confName: 'Key', confDescription: 'Of the gate' };
+    const parameter = { integration: { id }, ...described, confValue: 'a-secret' };
     const { body: conf } = await send('POST', '/api/utm-integration-confs', parameter);
     await send('PUT', '/api/utm-integrations', { ...integration, name: 'Renamed', active: false });
-    await send('PUT', '/api/utm-integration-confs', { ...conf, confName: 'Other' });
+    const secret = { ...conf, confName: 'Other', secret: true };
+    await send('PUT', '/api/utm-integration-confs', secret);
     const restarted = `/api/utm-integrations/${id}/module/restarted`;
     for (let times = 0; times < 2; times++) await send('POST', restarted, { changes: 1 });
     await send('DELETE', `/api/utm-integration-confs/${conf.id}`);
@@ -92,13 +94,13 @@ describe('the audit trail', () => {
 
     const ofGate = [
       'integration.created integration/* Gate logs Gate logs name shortName integrationType active',
-      'parameter.created parameter/* Key Gate logs confName',
+      'parameter.created parameter/* Key Gate logs confName confDescription',
       'integration.updated integration/* Gate logs Gate logs name active',
     ];
     const ofRenamed = [
-      'parameter.updated parameter/* Key Renamed confName confValue',
+      'parameter.updated parameter/* Key Renamed confName secret confValue',
       'integration.restarted integration/* Renamed Renamed',
-      'parameter.deleted parameter/* Other Renamed confName',
+      'parameter.deleted parameter/* Other Renamed confName confDescription secret',
       'integration.deleted integration/* Renamed Renamed name shortName integrationType active',
     ];
     expect(await linesOf(`integrationId.equals=${id}&sort=time`)).toEqual([

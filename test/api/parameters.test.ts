@@ -88,14 +88,22 @@ it('is not created for an unknown integration, and stays in its own: 404', async
   expect((await get(parameter.id)).body).toEqual(parameter);
 });
 
-it('is deleted', async () => {
-  const { id } = await make();
-  const before = await total();
+it('is deleted, and counts no longer in its integration', async () => {
+  const { id, integration } = await make();
+  const key = entityKey('INTEGRATION', integration.id);
+  const [stored, before] = [await gatehouse.table.get(key), await total()];
 
   expect((await remove(id)).status).toBe(200);
 
   expect([(await get(id)).status, (await remove(id)).status]).toEqual([404, 404]);
   expect(await total()).toBe(before - 1);
+  expect(await gatehouse.table.get(key)).toEqual({
+    ...stored,
+    parameterCount: 0,
+    parameterBytes: 0,
+    revision: Number(stored?.revision) + 1,
+    moduleRevision: Number(stored?.moduleRevision) + 1,
+  });
 });
 
 describe('a secret', () => {
@@ -156,9 +164,10 @@ describe('a secret', () => {
     const wrong = await post({ ...secret, integration, confValue: '********' });
     const shown = await put({ ...readable, confValue: 'shown' });
     const again = await put({ ...readable, secret: true, confValue: '********x' });
+    const begun = await put({ ...readable, secret: true, confValue: '********' });
     const plain = await post({ ...FIELDS, integration, confValue: '********' });
 
-    for (const { status, body } of [refused, wrong, again])
+    for (const { status, body } of [refused, wrong, again, begun])
       expect([status, body.fieldErrors]).toMatchObject([
         400,
         [{ field: 'confValue', reason: expect.stringContaining('without the mask') }],
