@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ListQuery } from '../../lib/contract/list-query.ts';
 import { readParameter, readParameters } from '../../lib/integrations/read-parameters.ts';
 import { openSeal } from '../../lib/integrations/sealed-value.ts';
+import { readModule } from '../../lib/modules/read-module.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { overlapCounter } from '../support/doubles/aws-calls.ts';
@@ -27,17 +28,63 @@ describe('reading parameters', () => {
   const sealed = async (id: number) =>
     parameter({ id, confValue: (await openSeal(Math.floor(id / 1e6)))(`v${id}`, id) });
 
-  it('omits parameters of an integration that was deleted after the list was read', async () => {
-    const table = memoryTable([
-      ...caller,
-      gate(),
-      await sealed(5_000_001),
-      await sealed(6_000_001),
+  const ofIntegration = (id: number): ListQuery['filters'] => [
+    { field: 'integrationId', operator: 'equals', operands: [id] },
+  ];
+
+  it.each<[string, ListQuery['filters'], number[]]>([
+    ['of all', [], [5_000_001]],
+    ['of its own', ofIntegration(6), []],
+  ])('a list %s omits parameters of a deleted integration', async (_, filters, ids) => {
+    const stored = [await sealed(5_000_001), await sealed(6_000_001)];
+    const table = memoryTable([...caller, gate(), ...stored]);
+
+    const page = await readParameters(table, asIntegrator(table), queryOf({ filters }));
+
+    expect(page.entities.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('reads the list of an integration again until it is as of one moment', async () => {
+    const items = [await sealed(5_000_001), await sealed(5_000_002)] as const;
+    const [first, second] = items;
+    const table = memoryTable([...caller, gate(), ...items]);
+    const hasChanged = [first, { ...second, confName: 'old', version: '1-abc' }];
+    const wasDeleted = [...items, await sealed(5_000_003)];
+    const lists = [hasChanged, wasDeleted];
+    table.query = async () => lists.shift() ?? [...items];
+    const query = queryOf({ filters: ofIntegration(5) });
+
+    const { entities } = await readParameters(table, asIntegrator(table), query);
+
+    expect(lists).toEqual([]);
+    expect(entities.map(({ id, confName }) => [id, confName])).toEqual([
+      [5_000_001, 'key'],
+      [5_000_002, 'key'],
     ]);
+  });
 
-    const { total, entities } = await readParameters(table, asIntegrator(table), queryOf());
+  it('reads nothing else for an empty list of an integration', async () => {
+    const table = memoryTable([...caller, gate()]);
 
-    expect([total, entities.map(({ id }) => id)]).toEqual([2, [5_000_001]]);
+    await readParameters(table, asIntegrator(table), queryOf({ filters: ofIntegration(5) }));
+
+    expect(table.calls.filter((call) => call.startsWith('snapshot'))).toEqual([]);
+  });
+
+  it('waits before it reads again what a module is wanted to run', async () => {
+    const wait = vi.spyOn(globalThis, 'setTimeout');
+    const table = memoryTable([...caller, gate(), await sealed(5_000_001)]);
+    const lists = [[parameter({ id: 5_000_007 })], [], [await sealed(5_000_001)]];
+    const waits: number[] = [];
+    table.query = async () => {
+      waits.push(wait.mock.calls.length);
+      return lists.shift() ?? [];
+    };
+
+    const { body } = await readModule(table, asIntegrator(table), 5, undefined);
+
+    expect(body).toMatchObject({ parameters: [{ id: 5_000_001, confValue: 'v5000001' }] });
+    expect(waits).toEqual([0, 1, 2]);
   });
 
   it('unseals at most 32 values at the same time', async () => {
@@ -80,7 +127,6 @@ describe('reading parameters', () => {
 
   it('charges what reads and decryptions have cost beyond that', async () => {
     freezeClock(1_000_000_000_000);
-    const filters = [{ field: 'integrationId', operator: 'equals', operands: [5] } as const];
     const charge = async (items: Item[], read: (table: MemoryTable) => Promise<unknown>) => {
       const table = memoryTable([...caller, gate(), ...items]);
       await read(table);
@@ -95,7 +141,7 @@ describe('reading parameters', () => {
     expect(await charge(items, one)).toEqual([5]);
     // The parameters of one integration are charged afterwards: a snapshot of 3 items, and the
     // decryption of their data key.
-    expect(await charge(items, page(2, filters))).toEqual([7]);
+    expect(await charge(items, page(2, ofIntegration(5)))).toEqual([7]);
     // Before: 2 items and 90 decryptions, which are not given back.
     expect(await charge(items, page(90, []))).toEqual([93]);
     // Before: 5 ids at 1.5 units and as many decryptions.
