@@ -1,9 +1,19 @@
-import { expect, it } from 'vitest';
-import type { Integration } from '../../lib/integrations/integration.ts';
-import { isSecret, newClientId, newClientSecret } from '../../lib/modules/credential.ts';
+import { expect, it, vi } from 'vitest';
+import type { Integration, ModuleReport } from '../../lib/integrations/integration.ts';
+import {
+  confirmedCredential,
+  isSecret,
+  keysOfCredential,
+  newClientId,
+  newClientSecret,
+} from '../../lib/modules/credential.ts';
 import { needsAttention } from '../../lib/modules/module-state.ts';
+import { recordReport } from '../../lib/modules/record-report.ts';
+import { entityKey } from '../../lib/table/keys.ts';
 import { expiryOf } from '../../lib/tokens/secret.ts';
-import { GATE } from '../support/doubles/stored-items.ts';
+import { memoryTable, recordsIn } from '../support/doubles/memory-table.ts';
+import { GATE, gate } from '../support/doubles/stored-items.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 
 const NOW = Date.UTC(2026, 10, 26, 12);
 const at = (days: number) => new Date(NOW + days * 86_400_000).toISOString();
@@ -72,4 +82,43 @@ it('a secret expires in the future, and at last after its longest life', () => {
   for (const wanted of [at(0), at(2 + 1e-7)])
     expect(() => expiryOf(wanted, 2, NOW)).toThrow(expect.objectContaining(outside));
   for (const wanted of [at(2), undefined]) expect(expiryOf(wanted, 2, NOW)).toBe(Date.parse(at(2)));
+});
+
+it.each([
+  ['before it ends', at(1e-6), 1, true],
+  ['when its integration says that it ends', at(0), 1, false],
+  ['when its own item says that it ends', at(1), 0, false],
+])('a credential is confirmed until the end, %s: %s', (_, expires, seconds, isConfirmed) => {
+  const listed = credential(expires);
+  const other = { ...credential(at(9)), clientId: 'module-5-b' };
+  const [integrationKey, key] = keysOfCredential(5, listed.clientId);
+  const integration = { ...GATE, credentials: [other, listed] };
+  const items = [
+    { ...integrationKey, ...integration },
+    { ...key, hash: 'h', expires: NOW / 1000 + seconds },
+  ];
+
+  expect(confirmedCredential(items, listed.clientId, NOW)).toEqual(
+    isConfirmed ? { ...listed, hash: 'h', integration } : undefined,
+  );
+});
+
+const HOUR_MS = 3_600_000;
+
+it.each<[string, Partial<ModuleReport>, number, number]>([
+  ['the fourth in a second', { since: NOW - 999, times: 3 }, 1, 0],
+  ['the next after a second', { since: NOW - 1000, times: 3 }, 2, 1],
+  ['the eleventh in an hour', { audited: { since: NOW - HOUR_MS + 1, entries: 10 } }, 2, 0],
+  ['the next after an hour', { audited: { since: NOW - HOUR_MS, entries: 10 } }, 2, 1],
+])('a report is recorded and audited by its time: %s', async (_, before, running, entries) => {
+  freezeClock(NOW);
+  vi.stubEnv('AUDIT_DAYS', '400');
+  const integration = { ...current, report: { running: 1, ...before } };
+  const table = memoryTable([gate(integration)]);
+  const module = { clientId: 'module-5-a', integrationId: 5, source: '192.0.2.1', integration };
+
+  await recordReport(table, { ...module, reload: async () => integration }, { running: 2 });
+
+  expect(table.find(entityKey('INTEGRATION', 5))).toMatchObject({ report: { running } });
+  expect(recordsIn(table)).toHaveLength(entries);
 });
