@@ -10,6 +10,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { LIST_UNITS_MAX } from '../../lib/table/table.ts';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import { EXISTS, put, remove, set } from '../../lib/table/write.ts';
+import { rosterIdsOf, rosterKey } from '../../lib/users/user-items.ts';
 import { measureUnits } from '../support/costs/consumed-units.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { forgetReads, readsOf, setReads } from '../support/instance/items.ts';
@@ -31,11 +32,11 @@ let token: string;
 const read = (path: string) => gatehouse.call('GET', path, { token });
 const count = () => gatehouse.call('POST', '/api/overview/count', { token });
 /** The read units of a request, and how many of them its caller is charged for. */
-async function unitsOf(request: () => Promise<unknown>) {
+async function unitsOf<R>(request: () => Promise<R>) {
   await forgetReads(gatehouse.table, 1);
   units = 0;
-  await request();
-  return { units, charged: await readsOf(gatehouse.table, 1) };
+  const response = await request();
+  return { response, units, charged: await readsOf(gatehouse.table, 1) };
 }
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString();
@@ -156,12 +157,19 @@ describe('the overview', () => {
 
     const { units, charged } = await unitsOf(() => read('/api/overview'));
     const { body } = await read('/api/overview');
+    const ids = [...rosterIdsOf(await gatehouse.table.get(rosterKey))];
+    // As if the first one was deleted meanwhile.
+    const roster = { ids: new Set([...ids.toReversed(), 0]) };
+    await commit(gatehouse.table, [set(rosterKey, roster, EXISTS)]);
+    const { body: other } = await read('/api/overview');
+    await commit(gatehouse.table, [set(rosterKey, { ids: new Set(ids) }, EXISTS)]);
 
     expect(units).toBeGreaterThan(10);
     expect(units).toBeLessThanOrEqual(30);
     // A unit for each administrator.
     expect(charged).toBeGreaterThanOrEqual(10);
     expect(body.administrators).toHaveLength(10);
+    expect(other.administrators).toEqual(body.administrators.slice(0, 9));
     expect(body.administrators.slice(0, 2)).toMatchObject([
       { login: 'admin', secondFactor: false },
       { login, lastLogin, secondFactor: true },
@@ -173,13 +181,20 @@ describe('the overview', () => {
 });
 
 describe('a count on request', () => {
-  it('is rejected for more entities than a list may have', async () => {
-    const { n } = (await gatehouse.table.get(totalKey('USER'))) as unknown as { n: number };
-    await commit(gatehouse.table, [set(totalKey('USER'), { n: 10_001 }, EXISTS)]);
-    const tooMany = await count();
-    await commit(gatehouse.table, [set(totalKey('USER'), { n }, EXISTS)]);
+  it.each([
+    ['is rejected for more entities than a list may have', 10_001, 400, 0],
+    ['is charged for a list of as many before it reads', 10_000, 200, 2000],
+    ['is made without a total of integrations', undefined, 200, 5],
+  ])('%s', async (_, n, status, expected) => {
+    const key = totalKey('INTEGRATION');
+    const total = await gatehouse.table.get(key);
+    await commit(gatehouse.table, [n === undefined ? remove(key) : set(key, { n }, EXISTS)]);
+    const { response, charged } = await unitsOf(() => count());
+    await commit(gatehouse.table, [put(key, { ...total })]);
 
-    expect([tooMany.status, tooMany.body.title]).toEqual([400, 'The list is too long for this']);
+    expect(response.status).toBe(status);
+    if (status === 400) expect(response.body.title).toBe('The list is too long for this');
+    expect(Math.abs(charged - expected)).toBeLessThan(10);
   });
 
   it('is charged for what it reads, not for what it expects to read', async () => {

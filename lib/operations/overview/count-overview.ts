@@ -109,7 +109,8 @@ export function openCount(now: number) {
   const addToTrail = countsOf('audits');
   const addEntry = (item: Item) => {
     const entry = entryOf(item);
-    if (entry.expires !== undefined && entry.expires * 1000 <= now) return;
+    const { expires = Number.POSITIVE_INFINITY } = entry;
+    if (expires * 1000 <= now) return;
     addToTrail(entry);
     const of = days.find(({ day }) => entry.time.startsWith(day));
     if (!of) return;
