@@ -146,7 +146,7 @@ describe('adoptTable', () => {
     const restored = { ...gate, credentials: [kept, deleted] };
     const [alone, beside, besideDamaged] = [
       await adoptIntegration(restored),
-      await adoptIntegration(restored, { ...gate, credentials: [kept] }),
+      await adoptIntegration(restored, { ...gate, credentials: [kept, credential('later')] }),
       await adoptIntegration(restored, { ...gate, credentials: 'damaged' }),
     ];
 
