@@ -205,6 +205,10 @@ it('needs the value of a secret only for another version', async () => {
   expect(next.changes).toMatchObject([
     [{ field: 'confDescription' }, { field: 'secretVersion', from: 'TAP_KEY 1', to: 'TAP_KEY 2' }],
   ]);
+  const masked = { ...of({ ...described, secret }), values: { TAP_KEY: '********' } };
+  expect((await apply(masked, next.digest)).body.fieldErrors).toMatchObject([
+    { field: 'values.TAP_KEY' },
+  ]);
   const readable = await shownFor({ ...described, secret: undefined, confValue: 'plain' });
   expect(readable.changes).toMatchObject([
     [
@@ -491,6 +495,18 @@ it.skipIf(RELEASE)(
   },
 );
 
+it.skipIf(RELEASE).each([
+  ['actions', 47, '1'],
+  ['bytes', 12, 'x'.repeat(16_382)],
+])('uses all %s of a transaction', async (_, count, confValue) => {
+  const parameters = parametersWith(confValue, count);
+  const named = parameters.map((each, index) => ({ ...each, confName: String(10 + index) }));
+
+  await applied({ set: unique('set'), integrations: [tap(unique('Tap'), named)] });
+
+  expect(transactions()).toBe(1);
+});
+
 it.skipIf(RELEASE)('rejects files whose plan Lambda could not return', async () => {
   const parameters = parametersWith('1', 60);
   const integrations = Array.from({ length: 800 }, (_, index) => tap(`T${index}`, parameters));
@@ -602,17 +618,23 @@ it('reads what files are about, and charges it', async () => {
   ]);
 });
 
-it.skipIf(RELEASE)('notices an integration that is deleted while it reads', async () => {
+it.skipIf(RELEASE).each([
+  ['an integration', 412, [{ action: 'integration.created' }]],
+  // It was to be deleted.
+  ['a parameter', 200, undefined],
+])('notices %s that is deleted while it reads', async (deleted, expected, changes) => {
   const [set, name] = [unique('set'), unique('Tap')];
   await applied({ set, integrations: [tap(name, [{ confName: 'host', confValue: 'a' }])] });
   const files = { set, integrations: [tap(name)], prune: ['parameters'] };
   const { digest } = await plan(files);
-  const { id } = await integrationNamed(name);
-  betweenReads = () => send('DELETE', `/api/utm-integrations/${id}`);
+  const integration = await integrationNamed(name);
+  const [parameter] = await parametersOf(integration);
+  const path = { 'a parameter': `utm-integration-confs/${parameter.id}` }[deleted];
+  betweenReads = () => send('DELETE', `/api/${path ?? `utm-integrations/${integration.id}`}`);
 
   const { status, body } = await apply(files, digest);
 
-  expect([status, body.plan?.changes]).toMatchObject([412, [{ action: 'integration.created' }]]);
+  expect([status, body.plan?.changes]).toMatchObject([expected, changes]);
 });
 
 it('makes administrators, and deletes what belongs to what it deletes', async () => {
@@ -649,15 +671,16 @@ it('lets an API token make users, but no administrator', async () => {
   const files = {
     set,
     users: [
-      { ...userNamed(unique('una')), authorities },
-      userNamed(unique('vic')),
       { ...wim, authorities },
+      userNamed(unique('vic')),
+      { ...userNamed(unique('una')), authorities },
       { ...xia, firstName: 'Xia' },
     ],
   };
 
   const { changes } = await plan(files, token);
 
+  // In the order of the files, whether they create or change.
   const refused = changes.map((change: Line) => 'refused' in change);
   expect(refused).toEqual([true, false, true, false]);
   expect((await plan(files)).refused).toBe(0);
