@@ -66,6 +66,7 @@ it.each<[string, Parameters<typeof recoverAdministrator>[2], object, string[]]>(
   expect(outcome).toBe('recovered');
   expect(table.find(key)).toEqual({ ...key, ...user, sessionEndings: 3 });
   expect(recordsIn(table)).toEqual(records);
+  for (const item of Object.values(table.changed())) expect(item).not.toHaveProperty('changes');
 });
 
 it.each<[string, Partial<User>, Partial<User>]>([
