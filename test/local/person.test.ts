@@ -173,6 +173,7 @@ describe('npm run admin -- person', () => {
       ],
       [`LOGIN#${idText(900)} GUARD`, { id: 1 }],
       ['IMPORTED#x USER', { id: 900 }],
+      [`READS#${idText(900)} 1`, { n: 1, expires: SOON }],
       ['LATER-KIND x', { actorId: 900, createdBy: 'zoe' }],
     ];
     const writes = items.map(([key, before]) => {
@@ -195,6 +196,7 @@ describe('npm run admin -- person', () => {
       items: {
         IMPORTED: [{ kind: 'IMPORTED', id: 900 }],
         MAIL: [{ kind: 'MAIL', expires: new Date(SOON * 1000).toISOString() }],
+        READS: [{ kind: 'READS', expires: new Date(SOON * 1000).toISOString() }],
       },
       auditEntries: ['zoe', 'admin', 'anonymous'].map((actor) =>
         expect.objectContaining({ actor, source }),
