@@ -11,10 +11,11 @@ import { openResources } from './worker-state.ts';
 function restore(): void {
   setDeadline(Number.POSITIVE_INFINITY);
   resetRetries();
+  // First: a mock of a fake timer would put that back.
+  vi.restoreAllMocks();
   vi.useRealTimers();
   vi.unstubAllEnvs();
   vi.unstubAllGlobals();
-  vi.restoreAllMocks();
 }
 
 const stateOfProcess = () => ({
