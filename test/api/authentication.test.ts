@@ -1,6 +1,9 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { health } from '../../lib/status/health.ts';
 import { entityKey } from '../../lib/table/keys.ts';
+import { awsError } from '../support/doubles/aws-calls.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { encode } from '../support/instance/mint.ts';
 import { openSetup } from '../support/instance/setup.ts';
@@ -113,6 +116,15 @@ describe('GET /api/health', () => {
     expect(status).toBe(200);
     expect(body).toEqual({ status: 'UP' });
     expect(headers['cache-control']).toBe('no-store');
+  });
+
+  it('is unavailable without a table, and fails as reads of it do', async () => {
+    const healthWith = (error: Error) =>
+      health({ ...memoryTable(), get: () => Promise.reject(error) });
+    const [absent, denied] = [awsError('ResourceNotFoundException'), awsError('AccessDenied')];
+
+    await expect(healthWith(absent)).rejects.toMatchObject({ code: 'unavailable', cause: absent });
+    await expect(healthWith(denied)).rejects.toBe(denied);
   });
 });
 

@@ -5,12 +5,17 @@ import {
 } from '../../lib/operations/administrators/emergency.ts';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import { commit } from '../../lib/table/change.ts';
-import { entityKey } from '../../lib/table/keys.ts';
-import { EXISTS, put, set } from '../../lib/table/write.ts';
+import { put } from '../../lib/table/write.ts';
 import { armingKey, findArming } from '../../lib/users/emergency-account.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { openMeanwhile } from '../support/instance/hold-transactions.ts';
-import { expectIntact, type Items, itemsOf, restoreItems } from '../support/instance/items.ts';
+import {
+  expectIntact,
+  type Items,
+  itemsOf,
+  restoreItems,
+  setUser,
+} from '../support/instance/items.ts';
 import type { Gatehouse, Received } from '../support/instance/launch.ts';
 import { decode } from '../support/instance/mint.ts';
 import { openSetup } from '../support/instance/setup.ts';
@@ -79,10 +84,7 @@ const armUntil = (expires: number) => {
   const about = { userId: idOf('emergency'), login: 'emergency', reason: 'outage', by: 'operator' };
   return commit(gatehouse.table, [put(armingKey, { ...about, expires })]);
 };
-const removeFactor = () =>
-  commit(gatehouse.table, [
-    set(entityKey('USER', idOf('emergency')), { secondFactor: undefined }, EXISTS),
-  ]);
+const removeFactor = () => setUser(gatehouse.table, idOf('emergency'), { secondFactor: undefined });
 const now = () => Math.floor(Date.now() / 1000);
 const audited = async () => {
   const actions = 'login.failed,emergency.armed,emergency.disarmed,emergency.used';

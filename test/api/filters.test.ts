@@ -1,11 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { actionsOf } from '../../infra/local/calls/actions.ts';
-import { commit } from '../../lib/table/change.ts';
-import { entityKey } from '../../lib/table/keys.ts';
-import { EXISTS, set } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { setUser } from '../support/instance/items.ts';
 
 /* What each filter selects is in test/unit/list-query.test.ts. */
 
@@ -56,7 +54,7 @@ beforeAll(async () => {
   lastLogin = '2026-02-03T04:05:06.007Z';
   const secondFactor = { nonce: 'n', key: 'k', lastStep: 1, recoveryNonce: 'm', recoveryCodes: 1 };
   const changed = { lastName: 'van Dyck', lastLogin, secondFactor };
-  await commit(gatehouse.table, [set(entityKey('USER', carl.id), changed, EXISTS)]);
+  await setUser(gatehouse.table, carl.id, changed);
 });
 
 async function find(path: string, field: string, query: string): Promise<unknown[]> {

@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { commit } from '../../lib/table/change.ts';
-import { entityKey } from '../../lib/table/keys.ts';
-import { EXISTS, set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { setUser } from '../support/instance/items.ts';
 import { useUsers } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse();
@@ -21,8 +19,6 @@ const finish = async (login: string) => {
   const body = { key: await gatehouse.keyMailedTo(addressOf(login)), newPassword: 'my first' };
   return gatehouse.call('POST', '/api/account/reset-password/finish', { body });
 };
-const setUser = (id: number, attributes: object) =>
-  commit(gatehouse.table, [set(entityKey('USER', id), { ...attributes }, EXISTS)]);
 const stateOf = async (login: string) => (await get(login)).body.state;
 const DAY_MS = 86_400_000;
 const invitedDaysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString();
@@ -44,7 +40,7 @@ describe('the state of a user', () => {
 
   it('is an invitation again after a new address, unless no mail reaches it', async () => {
     const user = await invitee('mover');
-    await setUser(user.id, { invitedAt: invitedDaysAgo(2) });
+    await setUser(gatehouse.table, user.id, { invitedAt: invitedDaysAgo(2) });
     const states = [await stateOf('mover')];
 
     for (const fields of [
@@ -62,7 +58,7 @@ describe('the state of a user', () => {
 describe('inviting again', () => {
   it('mails another key, and says who invites whom to what', async () => {
     const { id } = await invitee('late', { firstName: 'Lena' });
-    await setUser(id, { invitedAt: invitedDaysAgo(2) });
+    await setUser(gatehouse.table, id, { invitedAt: invitedDaysAgo(2) });
 
     const { status, text } = await invite('late');
 

@@ -5,15 +5,12 @@ import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openFactorSecrets } from '../../lib/second-factor/factor-secrets.ts';
 import { base32, codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import type { SecondFactor } from '../../lib/second-factor/user-factor.ts';
-import { commit } from '../../lib/table/change.ts';
-import { entityKey } from '../../lib/table/keys.ts';
-import { EXISTS, set } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { lastFailedAgo } from '../support/instance/attempts.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import { openMeanwhile } from '../support/instance/hold-transactions.ts';
-import { itemsOf } from '../support/instance/items.ts';
+import { itemsOf, setUser } from '../support/instance/items.ts';
 import { decode } from '../support/instance/mint.ts';
 import { factorKeyOf } from '../support/instance/setup.ts';
 import { turnOnFactor } from '../support/instance/users.ts';
@@ -70,13 +67,9 @@ const codeBy = (secrets: { readonly totp: Buffer }) => codeOf(secrets.totp, step
 async function unusedCode(login: string): Promise<string> {
   const { id, secondFactor } = await stored(login);
   const forgotten = { ...(secondFactor as SecondFactor), lastStep: 0 };
-  await commit(table, [set(entityKey('USER', id), { secondFactor: forgotten }, EXISTS)]);
+  await setUser(table, id, { secondFactor: forgotten });
   return codeBy(await secretsOf(login));
 }
-
-/** Changes attributes of a user without a new version. */
-const overwrite = (id: number, attributes: object) =>
-  commit(table, [set(entityKey('USER', id), { ...attributes }, EXISTS)]);
 
 /** An account whose factor is on, with a session that turned it on. */
 async function enrolled(login: string) {
@@ -258,11 +251,11 @@ describe('a login with a second factor', () => {
       ({ login }) => gatehouse.call('DELETE', `/api/users/${login}`, { token: admin }),
       REFUSED,
     ],
-    ['has another password', ({ id }) => overwrite(id, { passwordChanges: 9 }), REFUSED],
-    ['has no factor', ({ id }) => overwrite(id, { secondFactor: undefined }), [200, false]],
+    ['has another password', ({ id }) => setUser(table, id, { passwordChanges: 9 }), REFUSED],
+    ['has no factor', ({ id }) => setUser(table, id, { secondFactor: undefined }), [200, false]],
     [
       'is another one, without a factor',
-      ({ id }) => overwrite(id, { incarnation: 'other', secondFactor: undefined }),
+      ({ id }) => setUser(table, id, { incarnation: 'other', secondFactor: undefined }),
       REFUSED,
     ],
   ])('depends on the account as of the commit, if it %s then', async (_, act, outcome) => {

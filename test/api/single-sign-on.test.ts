@@ -1,13 +1,10 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
-import { commit } from '../../lib/table/change.ts';
-import { entityKey } from '../../lib/table/keys.ts';
-import { EXISTS, set } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { findUser } from '../../lib/users/user-table.ts';
 import { startGatehouse, useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import { openMeanwhile } from '../support/instance/hold-transactions.ts';
-import { itemsBesidesCounts } from '../support/instance/items.ts';
+import { itemsBesidesCounts, setUser } from '../support/instance/items.ts';
 import { logInForm, testProvider } from '../support/instance/provider.ts';
 
 /*
@@ -59,9 +56,6 @@ async function linkedAccount(subject: string, fields: Partial<User> = {}) {
   const made = await setup.account({ authorities: ['ROLE_USER'], identities, ...fields });
   return { ...made, claims: { sub: subject, groups: ['users'] } };
 }
-/** Sets attributes of a stored user. */
-const setStored = ({ id }: User, attributes: Partial<User>) =>
-  commit(table, [set(entityKey('USER', id), attributes, EXISTS)]);
 /** Proves an identity and the password `pass`, unless these fields say otherwise. */
 const linkOwn = (token: string, sub: string, fields: object = {}) => {
   const { assertion, code_verifier: codeVerifier } = logInForm(provider, { sub });
@@ -276,10 +270,10 @@ describe('a log-in of a known identity', () => {
   ])('is unknown if the account that is read next %s', async (_, identities) => {
     const { user, claims } = await linkedAccount('moved');
 
-    await setStored(user, { identities });
+    await setUser(table, user.id, { identities });
     const received = await logIn(claims);
 
-    await setStored(user, { identities: user.identities });
+    await setUser(table, user.id, { identities: user.identities });
     await gatehouse.call('DELETE', `/api/users/${user.login}`, { token: admin });
     expect(messageOf(received)).toEqual(UNKNOWN);
   });
@@ -359,7 +353,9 @@ describe('users link their own account', () => {
     const received = await meanwhile.during(
       () => linkOwn(token, 'spent', { code }),
       () =>
-        setStored(user, { secondFactor: { ...secondFactor, lastStep: stepAt(Date.now()) + 1 } }),
+        setUser(table, user.id, {
+          secondFactor: { ...secondFactor, lastStep: stepAt(Date.now()) + 1 },
+        }),
     );
 
     expect(messageOf(received)).toEqual([400, 'error.wrongcode']);
@@ -455,7 +451,7 @@ describe('an administrator', () => {
 
     await meanwhile.during(
       () => unlink(user.login),
-      () => setStored(user, { sessionEndings: 7 }),
+      () => setUser(table, user.id, { sessionEndings: 7 }),
     );
 
     expect((await findUser(table, user.id))?.sessionEndings).toBe(8);

@@ -101,11 +101,10 @@ const create = (by: User, login: string, named: string, fields: object): Request
     return administratorView(await createUser({ table, hasher: passwords, policy }, caller, user));
   });
 
-const deprovision = (by: User, user: User, does: string, precondition: Precondition): Request =>
-  inSession(by, 'token', `${does} ${user.login}`, 'patch-scim-user', async (table, caller) => {
-    const change = { id: user.id, active: false, precondition };
-    return scimUserOf(await setActive(table, caller, change));
-  });
+const deprovision = (by: User, { id }: User, does: string, precondition: Precondition): Request =>
+  inSession(by, 'token', does, 'patch-scim-user', async (table, caller) =>
+    scimUserOf(await setActive(table, caller, { id, active: false, precondition })),
+  );
 
 /** The requests of administrators about a user. */
 export const administration = {
@@ -133,9 +132,10 @@ export const administration = {
     update(by, user, `deactivates ${user.login}`, { activated: false }),
   activate: (by: User, user: User) =>
     update(by, user, `activates ${user.login}`, { activated: true }),
-  deprovision: (by: User, user: User) => deprovision(by, user, 'deprovisions', undefined),
+  deprovision: (by: User, user: User) =>
+    deprovision(by, user, `deprovisions ${user.login}`, undefined),
   deprovisionUnchanged: (by: User, user: User) =>
-    deprovision(by, user, 'deprovisions unchanged', [user.version]),
+    deprovision(by, user, `deprovisions ${user.login} if unchanged`, [user.version]),
   remove: (by: User, { login }: User, session: CallerName = 1) =>
     inSession(by, session, `deletes ${login}`, 'delete-user', (table, caller) =>
       deleteUser(table, caller, login, undefined),

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { health } from '../../lib/status/health.ts';
 import {
   formatKey,
   NewerFormat,
@@ -109,13 +108,4 @@ describe('a guarded table', () => {
     expect(table.find(formatKey)).toEqual(NEWER);
     expect(table.find(other.key)).toBeUndefined();
   });
-});
-
-it('the service is unavailable without a table, and else as healthy as its reads', async () => {
-  const healthWith = (error: Error) =>
-    health({ ...memoryTable(), get: () => Promise.reject(error) });
-  const [absent, denied] = [awsError('ResourceNotFoundException'), awsError('AccessDenied')];
-
-  await expect(healthWith(absent)).rejects.toMatchObject({ code: 'unavailable', cause: absent });
-  await expect(healthWith(denied)).rejects.toBe(denied);
 });

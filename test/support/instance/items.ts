@@ -13,7 +13,8 @@ import { readsPartition, WINDOW_MS } from '../../../lib/table/read-budget.ts';
 import type { Item, Table } from '../../../lib/table/table.ts';
 import { openTableScanner, scannerClient } from '../../../lib/table/table-scanner.ts';
 import { windowCounter } from '../../../lib/table/window-counter.ts';
-import { set } from '../../../lib/table/write.ts';
+import { EXISTS, set } from '../../../lib/table/write.ts';
+import type { User } from '../../../lib/users/user.ts';
 import type { Gatehouse } from './launch.ts';
 
 /* The items of an instance, read and written without its functions. */
@@ -122,6 +123,12 @@ export async function expectIntact({ cloud }: Pick<Gatehouse, 'cloud'>): Promise
 export async function readsOf(table: Table, userId: number): Promise<number> {
   const counts = await table.query(readsPartition(userId));
   return counts.reduce((sum, { n }) => sum + Number(n), 0);
+}
+
+/** Changes attributes of a user, without a new version. */
+export async function setUser(table: Table, id: number, attributes: Partial<User>): Promise<void> {
+  const updated = await table.update(set(entityKey('USER', id), attributes, EXISTS));
+  assert.ok(updated, `User ${id} exists`);
 }
 
 /** Forgets what a caller has read, as a long pause does. */
