@@ -138,7 +138,7 @@ export const environmentSettings = {
   transport: v.optional(
     setting(
       'What functions call AWS with: the transport of this project, or the AWS SDK ' +
-        '([ADR 11](adr/0011-minimal-transport.md)).',
+        '([ADR 5](adr/0005-libraries.md#the-transport-of-functions)).',
       v.picklist(TRANSPORTS),
     ),
     'minimal',

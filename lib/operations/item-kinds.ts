@@ -31,7 +31,7 @@ import { overviewItem } from './overview/count-overview.ts';
 
 /**
  * Every kind of item. Permissions, the verification, the deletion of a person's data, the adoption
- * of a restored table and docs/items.md follow this list.
+ * of a restored table and the table in docs/adding-an-endpoint.md follow this list.
  */
 const DECLARATIONS = {
   user: users.userItem,

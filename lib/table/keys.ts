@@ -1,7 +1,7 @@
 /*
  * Each kind of entity is one item collection sorted by id, so that every read and every list is a
- * strongly consistent read by primary key; the table has no secondary index. docs/items.md draws
- * the table.
+ * strongly consistent read by primary key; the table has no secondary index.
+ * docs/adding-an-endpoint.md draws it.
  */
 
 /** The entities whose ids a sequence assigns. */
