@@ -26,8 +26,16 @@ import { addNote, emptyResults, type Mutant, type Results } from './results.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const SCORE_MIN = 98;
 const PROCESSES = 2;
-/** After so many tests a mutant has survived: further ones, of up to a thousand, detect few. */
-const ROUNDS = [3, 12, 40];
+/**
+ * With how many tests a mutant is tried, and with which: after so many over HTTP, of up to a
+ * thousand, further ones detect few.
+ */
+const ROUNDS: readonly (readonly [most: number, among: RegExp])[] = [
+  [3, /^/],
+  [Number.POSITIVE_INFINITY, /^test\/unit/],
+  [12, /^/],
+  [40, /^/],
+];
 /** A process that notes nothing for this time before a test was stopped by a mutant. */
 const SILENCE_MS = 90_000;
 /** The same within a test that takes `ms` without a mutant. */
@@ -59,7 +67,7 @@ which of these mutants the tests detect. Prints those that survive.`,
     try {
       const mutants = await instrument(folder, files);
       const results = await measureCoverage(folder, mutants);
-      for (const most of ROUNDS) await tryTests(folder, mutants, results, most);
+      for (const round of ROUNDS) await tryTests(folder, mutants, results, round);
       return report(mutants, results) >= SCORE_MIN ? 'enough' : 'failed';
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -166,7 +174,7 @@ async function tryTests(
   folder: string,
   mutants: ReadonlyMap<number, Mutant>,
   results: Results,
-  most: number,
+  [most, among]: (typeof ROUNDS)[number],
 ): Promise<void> {
   const testsOf = rankedTests(mutants, results);
   /** The tests that are left to try, each with its mutants. */
@@ -175,7 +183,7 @@ async function tryTests(
       results.detected.has(id)
         ? []
         : tests
-            .filter((test) => !results.unusable.has(test))
+            .filter((test) => among.test(test) && !results.unusable.has(test))
             .slice(0, most)
             .filter((test) => !results.survived.get(id)?.has(test))
             .map((test) => ({ id, test })),
@@ -190,7 +198,7 @@ async function tryTests(
   }
   // Short ones first: what they detect, the long ones need not try.
   const waiting = [...work].toSorted(([, one], [, other]) => one - other);
-  print(`${waiting.length} files, at most ${most} tests per mutant`);
+  print(`${waiting.length} files, at most ${most} tests of ${among.source} per mutant`);
   const next = () => {
     const files: string[] = [];
     for (let ms = 0; ms < CHUNK_MS && waiting[0]; ms += waiting.shift()?.[1] ?? 0)
