@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openFaults } from '../../infra/local/aws/faults.ts';
 import type { ModuleReport } from '../../lib/integrations/integration.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import {
@@ -24,10 +25,11 @@ import { assemblyWith } from '../support/stack/stack.ts';
 
 const FEW_FAILURES = { failuresPerSource: 9 };
 const calls: string[] = [];
+const faults = openFaults();
 const gatehouse = await useGatehouse({
   intercept(call, forward) {
     if (call.functionName) calls.push(call.operation);
-    return forward();
+    return faults.intercept(call, forward);
   },
 });
 const { table } = gatehouse;
@@ -118,6 +120,17 @@ describe('a credential', () => {
     expect(JSON.stringify(items)).not.toContain(body.clientSecret);
     const ends = Math.ceil(Date.parse(body.expires) / 1000);
     expect(items.slice(1).map((item) => item?.expires)).toEqual([ends, ends]);
+  });
+
+  it('is exchanged as soon as KMS signs again', async () => {
+    const { body } = await create(await setup.integration(0));
+    const statusOfExchange = async () => (await exchange(body.clientId, body.clientSecret)).status;
+
+    faults.inject([{ operation: 'Sign', fault: 'throttle' }]);
+    const failed = await statusOfExchange();
+    faults.inject([]);
+
+    expect([failed, await statusOfExchange()]).toEqual([503, 200]);
   });
 
   it('expires when it is wanted to, within the limit', async () => {

@@ -202,6 +202,20 @@ describe('an attempt', () => {
     expect(table.transactions).toEqual([]);
   });
 
+  it('clears the failures as they were when it was counted', async () => {
+    const { table, throttle } = await opened([failed(9)]);
+    const { transact } = table;
+    const known = { ...network, n: 1, last: NOW, expires: NOW / 1000 + 60 };
+    table.transact = async () => {
+      Object.assign(table, { transact, items: [failed(9), known] });
+      throw cancelledBy('ConditionalCheckFailed');
+    };
+
+    const cleared = await attempt(throttle, async () => async (clear) => clear(NOW));
+
+    expect(cleared).toMatchObject([{ key: network, attributes: { n: 0 } }]);
+  });
+
   it('has time to be taken back after a call that took all the time of the request', async () => {
     const { table, throttle } = await opened();
     const aborted: (boolean | undefined)[] = [];
