@@ -52,7 +52,15 @@ export async function readParameter(
  * same moment as the values; the integrations of any other page can be newer. Fails with forbidden,
  * read-budget-spent, unavailable, parameter-list-too-long, page-too-deep.
  */
-export async function readParameters(
+export const readParameters = (
+  table: SnapshotTable,
+  caller: AuthorizedCaller,
+  query: ListQuery,
+): Promise<Page<DecryptedParameter>> => readAfter(undefined, table, caller, query);
+
+/** Reads a page of parameters, after the one integration of the list had the `knownRevision`. */
+async function readAfter(
+  knownRevision: number | undefined,
   table: SnapshotTable,
   caller: AuthorizedCaller,
   query: ListQuery,
@@ -75,16 +83,18 @@ export async function readParameters(
     consumed += units;
   };
   const unseal = openUnseal({ onDecryption: () => onConsumed(1) });
-  const [decryptedValues, integrations] = await settleAll([
+  // Of a list that has them all.
+  const total = query.filters.length === 1 ? page.total : undefined;
+  const [decryptedValues, { integrations, revision }] = await settleAll([
     mapConcurrently(page.entities, CONCURRENT_DECRYPTIONS_MAX, async ({ id, confValue, secret }) =>
       secret ? MASK : unseal(confValue, id),
     ),
     owner === undefined
       ? readIntegrations(table, page.entities, onConsumed)
-      : readOwner(table, owner, page.entities, onConsumed),
+      : readOwner(table, owner, { listed: page.entities, total, knownRevision }, onConsumed),
   ]);
   await budget.settle(consumed - decryptions);
-  if (!integrations) return readParameters(table, caller, query);
+  if (!integrations) return readAfter(revision, table, caller, query);
   // If the integration was deleted after the list was read, its parameters were deleted with it.
   const entities = page.entities.flatMap((parameter, index) => {
     const integration = integrations.get(parameter.integrationId);
@@ -93,41 +103,58 @@ export async function readParameters(
   return { ...page, entities };
 }
 
-type Integrations = ReadonlyMap<number, Integration | undefined>;
+interface Owners {
+  /** The integrations by id; undefined if the list must be read again. */
+  readonly integrations?: ReadonlyMap<number, Integration | undefined>;
+  /** The revision of the one integration of the list. */
+  readonly revision?: number;
+}
 
 /** The integrations of these parameters, by id. */
 async function readIntegrations(
   table: Table,
   parameters: readonly Parameter[],
   onConsumed: OnConsumed,
-): Promise<Integrations> {
+): Promise<Owners> {
   const ids = [...new Set(parameters.map(({ integrationId }) => integrationId))];
   const keys = ids.map((id) => entityKey('INTEGRATION', id));
   const items = await table.getAll(keys, onConsumed);
-  return new Map(ids.map((id, index) => [id, items[index] && integrationOf(items[index])]));
+  const found = ids.map((id, index) => [id, items[index] && integrationOf(items[index])] as const);
+  return { integrations: new Map(found) };
 }
 
 /**
- * The integration of these parameters as of a moment at which they were as given; undefined if they
- * have changed. Reading it before or after the list is not enough: both reads may see only some of
- * the writes of a transaction.
+ * The integration of the listed parameters as of a moment at which they were as given, and in their
+ * `total` all of its own, if there is one. Reading it before or after the list is not enough: both
+ * reads may see only some of the writes of a transaction. The number of parameters that it records
+ * can be damaged: if it had the `knownRevision` before the list was read, nothing has changed.
  */
 async function readOwner(
   table: SnapshotTable,
   owner: number,
-  parameters: readonly Parameter[],
+  {
+    listed: parameters,
+    total,
+    knownRevision,
+  }: {
+    listed: readonly Parameter[];
+    total: number | undefined;
+    knownRevision: number | undefined;
+  },
   onConsumed: OnConsumed,
-): Promise<Integrations | undefined> {
-  if (parameters.length === 0) return new Map();
+): Promise<Owners> {
+  if (parameters.length === 0) return { integrations: new Map() };
   const keys = [
     entityKey('INTEGRATION', owner),
     ...parameters.map(({ id }) => entityKey('CONF', id)),
   ];
-  const [integration, ...current] = await table.snapshot(keys, onConsumed);
+  const [item, ...current] = await table.snapshot(keys, onConsumed);
+  if (!item) return { integrations: new Map() };
+  const integration = integrationOf(item);
+  const { revision, parameterCount } = integration;
+  const hasAll = total === undefined || total === parameterCount || revision === knownRevision;
   const isCurrent = parameters.every(({ version }, index) => current[index]?.version === version);
-  return isCurrent || !integration
-    ? new Map([[owner, integration && integrationOf(integration)]])
-    : undefined;
+  return hasAll && isCurrent ? { integrations: new Map([[owner, integration]]) } : { revision };
 }
 
 /**

@@ -127,8 +127,12 @@ describe('reading parameters', () => {
 
   it('charges what reads and decryptions have cost beyond that', async () => {
     freezeClock(1_000_000_000_000);
-    const charge = async (items: Item[], read: (table: MemoryTable) => Promise<unknown>) => {
-      const table = memoryTable([...caller, gate(), ...items]);
+    const charge = async (
+      items: Item[],
+      read: (table: MemoryTable) => Promise<unknown>,
+      parameterCount = 2,
+    ) => {
+      const table = memoryTable([...caller, gate({ parameterCount }), ...items]);
       await read(table);
       return table.updates.map(({ values = {} }) => values[':amount']);
     };
@@ -141,7 +145,10 @@ describe('reading parameters', () => {
     expect(await charge(items, one)).toEqual([5]);
     // The parameters of one integration are charged afterwards: a snapshot of 3 items, and the
     // decryption of their data key.
-    expect(await charge(items, page(2, ofIntegration(5)))).toEqual([7]);
+    const ofOne = page(2, ofIntegration(5));
+    expect(await charge(items, ofOne)).toEqual([7]);
+    // Read again, if it records another number of parameters: one could have come meanwhile.
+    expect(await charge(items, ofOne, 3)).toEqual([7, 7]);
     // Before: 2 items and 90 decryptions, which are not given back.
     expect(await charge(items, page(90, []))).toEqual([93]);
     // Before: 5 ids at 1.5 units and as many decryptions.
