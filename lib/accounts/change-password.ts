@@ -32,7 +32,8 @@ export async function changePassword(
   policy.requireLength('newPassword', newPassword);
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const user = await caller.findUser();
-  policy.requireUncommon(newPassword, user);
+  const requireUncommon = (account: User) => policy.requireUncommon(newPassword, account);
+  requireUncommon(user);
   await throttle.attempt(attemptBy(caller, user, source), {
     async verify() {
       // Concurrently: neither depends on the other, and a wrong password is rare.
@@ -41,11 +42,19 @@ export async function changePassword(
         passwords.hash(newPassword),
       ]);
       return matches
-        ? (clearFailures) => replacePassword(caller, user, passwordHash, clearFailures)
+        ? (clearFailures) =>
+            replacePassword(caller, user, { passwordHash, requireUncommon, clearFailures })
         : { failure: 'wrong-password' };
     },
     keepsFailures: user.secondFactor !== undefined,
   });
+}
+
+interface Replacement {
+  readonly passwordHash: string;
+  /** Fails with common-password if the account forbids the new password. */
+  readonly requireUncommon: (account: User) => void;
+  readonly clearFailures: (now: number) => readonly Write[];
 }
 
 /**
@@ -54,13 +63,14 @@ export async function changePassword(
 function replacePassword(
   caller: AuthorizedCaller,
   user: User,
-  passwordHash: string,
-  clearFailures: (now: number) => readonly Write[],
+  { passwordHash, requireUncommon, clearFailures }: Replacement,
 ): Promise<void> {
   return caller.change({
     decide({ callerUser, now }) {
       // A concurrent request with the same token can have changed the password.
       if (callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
+      // The login or the address can be another one by now.
+      requireUncommon(callerUser);
       return {
         writes: [
           passwordChange(callerUser, passwordHash),
