@@ -28,6 +28,7 @@ import { apiTokenItem, sessionItem } from '../users/session-item.ts';
 import * as users from '../users/user-items.ts';
 import { importedIntegrationItem, importedUserItem } from './import-marker.ts';
 import { overviewItem } from './overview/count-overview.ts';
+import { planSetItem } from './plan/plan-set.ts';
 
 /**
  * Every kind of item. Permissions, the verification, the deletion of a person's data, the adoption
@@ -47,6 +48,7 @@ const DECLARATIONS = {
   total: totalItem,
   format: formatItem,
   overview: overviewItem,
+  planSet: planSetItem,
   publicKey: publicKeyItem,
   notBefore: notBeforeItem,
   resetKey: users.resetKeyItem,

@@ -448,8 +448,10 @@ it('changes more than a transaction holds, each change once', async () => {
   };
 
   expect((await applied(of('one'))).applied).toBe(101 + 171);
-  // Of 98 actions each: 4 for a user, 2 for an integration or a parameter, and the totals.
+  // Of 97 actions each: 4 for a user, 2 for an integration or a parameter, and the totals.
   expect(transactions()).toBe(8);
+  // All ids of a kind at once: between two draws, another creation could draw.
+  expect(calls.filter((call) => call === 'UpdateItem SEQUENCE')).toHaveLength(2);
   calls.length = 0;
   expect((await applied(of('two'))).applied).toBe(130);
   // 2 for a parameter, and one for its integration.
@@ -496,13 +498,14 @@ it.skipIf(RELEASE)(
 );
 
 it.skipIf(RELEASE).each([
-  ['actions', 47, '1'],
+  ['actions', 44, '1'],
   ['bytes', 12, 'x'.repeat(16_382)],
 ])('uses all %s of a transaction', async (_, count, confValue) => {
   const parameters = parametersWith(confValue, count);
   const named = parameters.map((each, index) => ({ ...each, confName: String(10 + index) }));
 
-  await applied({ set: unique('set'), integrations: [tap(unique('Tap'), named)] });
+  const users = [{ ...userNamed(unique('una')), activated: false }];
+  await applied({ set: unique('set'), users, integrations: [tap(unique('Tap'), named)] });
 
   expect(transactions()).toBe(1);
 });
@@ -570,6 +573,20 @@ describe.skipIf(RELEASE)('files that need more than a transaction', () => {
     expect([rejected.status, rejected.body.applied]).toEqual([429, undefined]);
   });
 
+  it('end when somebody else creates an integration before the last one', async () => {
+    const { digest } = await plan(files);
+    let transaction = 0;
+
+    const { status, body } = await meanwhile.during(
+      () => apply(files, digest),
+      () => send('POST', '/api/utm-integrations', tap(unique('Tap'))),
+      () => ++transaction === 2,
+    );
+
+    expect([status, body.applied]).toEqual([412, await stored()]);
+    expect(body.plan.changes).toHaveLength(120 - body.applied);
+  });
+
   it('end with what is changed meanwhile, and state the plan as it is', async () => {
     const vic = userNamed(unique('vic'));
     await applied({ set: files.set, users: [vic] });
@@ -590,7 +607,7 @@ describe.skipIf(RELEASE)('files that need more than a transaction', () => {
   });
 });
 
-it('reads what files are about, and charges it', async () => {
+it.skipIf(RELEASE)('reads what files are about, and charges it', async () => {
   const [set, una, name] = [unique('set'), unique('una'), unique('Tap')];
   const key = { confName: 'key', secret: { name: 'KEY', version: 1 } };
   const parameters = [{ confName: 'host', confValue: 'a' }, key];
@@ -607,7 +624,7 @@ it('reads what files are about, and charges it', async () => {
   };
 
   const { users } = files;
-  expect(await readFor({ users })).toEqual([6]);
+  expect(await readFor({ users })).toEqual([8]);
   const [query, listed] = await readFor({ users, prune: ['integrations'] });
   expect(query).toBe('Query INTEGRATION');
   expect(await readFor({ users, integrations: integrations.slice(0, 1) })).toEqual([

@@ -121,7 +121,10 @@ function requireOnly(
     if (was === is || isDeepStrictEqual(was, is)) continue;
     const { pk, id } = (is ?? was) as Item;
     // The verification knows of these.
-    if (pk === 'CONF' || /^(LOGIN|EMAIL|AUDIT|MAIL|TOKEN|CREDENTIAL)#|^(ADMINS|TOTAL)$/.test(pk))
+    if (
+      pk === 'CONF' ||
+      /^(LOGIN|EMAIL|AUDIT|MAIL|TOKEN|CREDENTIAL|PLAN-SET)#|^(ADMINS|TOTAL)$/.test(pk)
+    )
       continue;
     const own = changes.filter(({ target }) => ownerOf(target) === `${pk.toLowerCase()}/${id}`);
     assert.ok(own.length > 0, `${name} is changed.`);

@@ -5,8 +5,8 @@ import { entityKey } from '../../table/keys.ts';
 import { claim, type Write } from '../../table/write.ts';
 import type { Step } from './planned.ts';
 
-/** The actions of a transaction, without the two that confirm the caller. */
-const ACTIONS_MAX = 98;
+/** The actions of a transaction, without the two that confirm the caller and the one of the set. */
+const ACTIONS_MAX = 97;
 /** Of parameters that a transaction writes or deletes, as of one integration (integration.ts). */
 const BYTES_MAX = 192 * 1024;
 
@@ -16,6 +16,8 @@ export interface Chunk {
   readonly events: readonly AuditEvent[];
   /** How many steps it has. */
   readonly steps: number;
+  /** How many integrations it creates. */
+  readonly created: number;
 }
 
 /**
@@ -78,7 +80,8 @@ export function openChunk() {
           ? integrationChanged(before, after)
           : claim(entityKey('INTEGRATION', after.id), { ...after }, 'retry'),
       );
-      return { writes: [...owners, ...writes.values()], events, steps };
+      const created = [...integrations.values()].filter(({ before }) => !before).length;
+      return { writes: [...owners, ...writes.values()], events, steps, created };
     },
     /** The integrations as the transaction leaves them. */
     committed(): Integration[] {

@@ -1,5 +1,7 @@
 import { pick } from '../../contract/entity-fields.ts';
 import { emailKey, isSameRecipient } from '../../mail/address.ts';
+import { entityKey } from '../../table/keys.ts';
+import { attributesAre, withConditionOn } from '../../table/write.ts';
 import { needsSession } from '../../users/caller.ts';
 import { userCreated } from '../../users/create-user.ts';
 import { modify } from '../../users/update-user.ts';
@@ -111,7 +113,11 @@ function planUpdate(user: User, entry: UserEntry, state: State, planner: Planner
       async step({ now }) {
         const by = { modifier: callerUser, now };
         const { writes, event } = modify('user.updated', user, fields, by);
-        return { writes, events: [event] };
+        if (user.passwordHash) return { writes, events: [event] };
+        // The version does not tell whether an invited user has set a password.
+        const hasNone = attributesAre({ passwordChanges: user.passwordChanges });
+        const key = entityKey('USER', user.id);
+        return { writes: withConditionOn(key, hasNone, writes), events: [event] };
       },
     },
   ];
