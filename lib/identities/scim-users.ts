@@ -110,7 +110,9 @@ export async function setActive(
   try {
     return await caller.change({
       loadEarly: () => findUser(table, id),
-      decide: ({ loaded: user, callerUser, now }) => {
+      decide: ({ loaded, callerUser, now }) => {
+        // Of one moment: what changes nothing is not confirmed by a transaction.
+        const user = loaded?.id === callerUser.id ? callerUser : loaded;
         if (!user) throw new Failure('not-found');
         requireVersion(user, precondition);
         const activated = active ?? user.activated;
