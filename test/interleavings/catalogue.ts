@@ -1,7 +1,15 @@
 import type { Item } from '../../lib/table/table.ts';
 import type { User } from '../../lib/users/user.ts';
+import { NOW } from './determinism.ts';
 import { linked, linking, provided, tableWithIdentities } from './identity-requests.ts';
-import { createLock, importGate, integrationRequests } from './integration-requests.ts';
+import {
+  createLock,
+  goneImport,
+  importGate,
+  importGateAgain,
+  integrationRequests,
+  listDuringCreation,
+} from './integration-requests.ts';
 import { ina, integrationTable, integrationTables, tableWithDrawnId } from './integrations.ts';
 import {
   ada,
@@ -138,7 +146,9 @@ function* triplesOfAdministrators(): Generator<Scenario> {
     by.removeFactor(one, other),
     own.changePassword(one),
   ];
-  yield* combined(tableOf(ada, bob, cyd), changes(ada, bob), changes(bob, cyd), changes(cyd, ada));
+  const withFactor = (user: User): User => ({ ...user, secondFactor: fay.secondFactor });
+  const items = tableOf(...[ada, bob, cyd].map(withFactor));
+  yield* combined(items, changes(ada, bob), changes(bob, cyd), changes(cyd, ada));
 }
 
 /** A user is deleted, and another one has the login and the address: what is left of the first? */
@@ -156,8 +166,27 @@ function* recreations(): Generator<Scenario> {
 function* specialCases(): Generator<Scenario> {
   const changes = [own.logIn(odo), own.changePassword(odo), own.resetPassword(odo)];
   yield* combined(tableOf(ada, odo), [own.logIn(odo)], changes);
-  yield scenarioOf(tableOf(ada, bob), by.deprovision(ada, bob), by.deprovision(bob, ada));
-  yield* combined(tableOf(ada, bob, fay), [by.deprovision(ada, fay)], requestsAbout(bob, fay, 1));
+  const [withAda, withBob] = [withToken(ada), withToken(bob)];
+  const admins = tableOf(withAda, withBob);
+  for (const [one, other] of [
+    [ada, bob],
+    [bob, ada],
+  ] as const)
+    yield scenarioOf(admins, by.deprovision(ada, one), by.deprovision(bob, other));
+  for (const user of [fay, pia]) {
+    const deprovisioned = [by.deprovision(ada, user)];
+    yield* combined(tableOf(withAda, bob, user), deprovisioned, requestsAbout(bob, user, 1));
+  }
+  const others = about(bob, una);
+  yield* combined(tableOf(withAda, bob, una), [by.reprovision(ada, una)], others);
+  // A session ends itself.
+  yield* combined(tableOf(ada, fay), [own.endSession(fay, 1)], ownRequests(fay, 1));
+  // The new password is the login by then.
+  yield scenarioOf(tableOf(ada, fay), by.rename(ada, fay, 'fay-1'), own.changePassword(fay));
+  yield scenarioOf(tableOf(ada, fay), by.rename(ada, fay, 'fay-reset'), own.resetPassword(fay));
+  // Each of the new tokens takes the place of one that has expired.
+  const lapsed = { ...withToken(fay), tokens: [{ series: 'lapsed', expires: NOW / 1000 - 1 }] };
+  yield scenarioOf(tableOf(ada, lapsed), own.createToken(lapsed, 1), own.createToken(lapsed, 2));
   // With one token, which outlives the change of the password.
   for (const user of [fay, pia])
     yield* combined(tableOf(ada, user), [own.changePassword(user)], ownRequests(user, 1));
@@ -178,7 +207,7 @@ function* specialCases(): Generator<Scenario> {
     by.removeUnchanged(ada, fay),
     by.deprovisionUnchanged(ada, fay),
   ];
-  yield* combined(tableOf(ada, bob, fay), ifUnchanged, requestsAbout(bob, fay, 1));
+  yield* combined(tableOf(withAda, bob, fay), ifUnchanged, requestsAbout(bob, fay, 1));
   // The user may not read what is sent to the address: a key that was mailed to it proves that.
   const unproven: User = { ...fay, emailUnproven: true };
   const aboutUnproven = requestsAbout(ada, unproven, 1);
@@ -194,7 +223,8 @@ function* specialCases(): Generator<Scenario> {
   const holder = { ...bob, email: 'new-fay@example.com' };
   yield scenarioOf(tableOf(ada, holder, fay), own.requestEmail(fay), own.update(fay));
   // Another key is mailed meanwhile.
-  yield* combined(tableOf(ada, fay), [mailKey(fay)], ownRequests(fay, 1));
+  for (const user of [fay, pia])
+    yield* combined(tableOf(ada, user), [mailKey(user)], ownRequests(user, 1));
   // A deleted user's sessions are ended one by one.
   const left = [...tableOf(ada, bob), ...outlivingSessions(fay)];
   yield scenarioOf(left, own.logOut(fay, 1), own.logOut(fay, 2));
@@ -210,8 +240,11 @@ function* specialCases(): Generator<Scenario> {
     ];
     yield* inPairs(tableOf(ada, bob, user), [by.invite(ada, user), ...others], others);
   }
-  // One record is imported twice at once: integrations have no unique name.
+  yield scenarioOf(integrationTables.running, ...listDuringCreation);
+  // One record is imported twice at once: integrations have no unique name. What it became before
+  // was deleted.
   yield scenarioOf(integrationTables.running, importGate, importGate);
+  yield scenarioOf([...integrationTables.running, goneImport], importGateAgain, importGateAgain);
   for (const create of [by.create(ada, 'new'), importUser('new')])
     yield drawingAgain(tableOf(ada, bob, ida), create, by.rename(bob, ada, 'other'));
   for (const create of [createLock(ina), importGate])
@@ -398,8 +431,11 @@ function* pairsAboutPlans(): Generator<Scenario> {
       items: tableOf(admin, bob, kept),
       others: [...requestsAbout(bob, kept, 1), own.createToken(kept)],
     },
+    // An invited user sets a password.
+    { plan: plans.invitation, items: tableOf(admin, bob, ivo), others: [own.resetPassword(ivo)] },
     { plan: plans.integration, items: gate, others: ofOthers },
     { plan: plans.parameters, items: gate, others: ofOthers },
+    { plan: plans.creation, items: gate, others: [createLock(ina), importGate] },
     { plan: plans.removal, items: managedGate, others: ofOthers },
   ];
   for (const { plan, items, others } of cases) {
@@ -410,10 +446,14 @@ function* pairsAboutPlans(): Generator<Scenario> {
     yield* combined(items, [application(admin, plan, items, 'token')], aboutCaller(admin));
   }
   // Two sets of files say the same.
-  for (const plan of [plans.own, plans.integration]) {
+  for (const plan of [plans.own, plans.integration, plans.creation]) {
     const ofOtherSet = application(bob, plan, gate, 1, OTHER_SET);
     yield scenarioOf(gate, application(admin, plan, gate), ofOtherSet);
   }
+  // Each keeps what the other one changes.
+  const both = tableOf(admin, bob, managed(fay), managed(pia));
+  const onlyFay = application(admin, plans.onlyFay, both);
+  yield scenarioOf(both, onlyFay, application(bob, plans.onlyPia, both));
   // An id is drawn again.
   const withDrawn = tableOf(admin, bob, fay, ida);
   const drawing = application(admin, plans.deactivation, withDrawn);

@@ -1,4 +1,5 @@
 import type { ProtectedContract } from '../../lib/contract/contract.ts';
+import { Failure } from '../../lib/contract/failure.ts';
 import { respondToUsers } from '../../lib/http/endpoint.ts';
 import type { Response } from '../../lib/http/response.ts';
 import {
@@ -36,7 +37,12 @@ export const passwords: Passwords = {
   isOutdated: (hash) => hash.startsWith(OUTDATED),
 };
 
-export const policy: PasswordPolicy = { requireLength() {}, requireUncommon() {} };
+export const policy: PasswordPolicy = {
+  requireLength() {},
+  requireUncommon(password, { login }) {
+    if (password === login) throw new Failure('common-password');
+  },
+};
 
 const totp = (userId: number, nonce: string): Buffer => Buffer.from(`${userId} ${nonce}`);
 export const factorSecrets: DeriveFactorSecrets = async (userId, { nonce }) => ({

@@ -18,8 +18,10 @@ import { exchangeCredential } from '../../lib/modules/exchange-credential.ts';
 import { MODULES } from '../../lib/modules/list-modules.ts';
 import { moduleStateView } from '../../lib/modules/module-state.ts';
 import { pollModule, reportModule } from '../../lib/modules/poll-module.ts';
+import { markerKeyOf } from '../../lib/operations/transfer/importer.ts';
 import { listPage } from '../../lib/table/list.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';
+import type { Item } from '../../lib/table/table.ts';
 import type { Precondition } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { queryOf } from '../support/doubles/rule-arguments.ts';
@@ -210,6 +212,19 @@ const modules: readonly Request[] = [
   report(6, 7),
 ];
 
+const listParameters = (by: User): Request =>
+  act(by, 'lists parameters', 'list-parameters', async (table, caller) => {
+    const ofGate = { field: 'integrationId', operator: 'equals', operands: [gate.id] } as const;
+    const page = await readParameters(table, caller, queryOf({ filters: [ofGate] }));
+    return page.entities.map(seenParameter);
+  });
+/** A list, and a parameter that is created and changed meanwhile. */
+export const listDuringCreation: readonly Request[] = [
+  listParameters(ina),
+  addParameter(ina, 'port', false),
+  updateOf(ina, 'changes port', { ...HOST, id: HOST.id + 2, confName: 'port' }, { confValue: 'c' }),
+];
+
 /** What people read of them. */
 const reads = (by: User): Request[] => [
   ...PARAMETERS.map(({ id, confName }) =>
@@ -217,11 +232,7 @@ const reads = (by: User): Request[] => [
       seenParameter(await readParameter(table, caller, id)),
     ),
   ),
-  act(by, 'lists parameters', 'list-parameters', async (table, caller) => {
-    const ofGate = { field: 'integrationId', operator: 'equals', operands: [gate.id] } as const;
-    const page = await readParameters(table, caller, queryOf({ filters: [ofGate] }));
-    return page.entities.map(seenParameter);
-  }),
+  listParameters(by),
   act(by, 'lists modules', 'list-modules', async (table, caller) => {
     const budget = readBudget(table, caller);
     // The total is read before the page, and says nothing of it.
@@ -241,20 +252,32 @@ function withoutLastSeen(module: object): object {
   return rest;
 }
 
-/** An operator imports an integration with a parameter. */
-export const importGate: Request = {
-  name: 'an operator imports Gate',
+const importing = (does: string, again: boolean): Request => ({
+  name: `an operator ${does}`,
   handler: 'import',
   writes: ['INTEGRATION', 'CONF', 'TOTAL', 'IMPORTED#'],
   run: (table) =>
-    importOf(table, {
-      type: 'integration',
-      name: 'Imported',
-      shortName: 'imported',
-      integrationType: 'API',
-      active: true,
-      parameters: [{ confName: 'host', confValue: 'a' }],
-    }),
+    importOf(
+      table,
+      {
+        type: 'integration',
+        name: 'Imported',
+        shortName: 'imported',
+        integrationType: 'API',
+        active: true,
+        parameters: [{ confName: 'host', confValue: 'a' }],
+      },
+      again,
+    ),
+});
+/** An operator imports an integration with a parameter. */
+export const importGate = importing('imports Gate', false);
+/** The same, if it was deleted since an earlier import. */
+export const importGateAgain = importing('imports Gate again', true);
+/** What an earlier import leaves of a deleted integration. */
+export const goneImport: Item = {
+  ...markerKeyOf('INTEGRATION', 'Imported', 'imported', 0),
+  id: 99,
 };
 
 /** What happens to a caller meanwhile. */

@@ -120,15 +120,17 @@ export class Oracle {
 
 /**
  * Whether an outcome without interruption explains what a client sees, which is undefined if it
- * sees nothing. A request that its caller must not make any more is refused; which of the reasons
- * it states is left open, because it reads its caller before the rest.
+ * sees nothing. A request that its caller must not make any more is refused, as is a log-in with an
+ * ID token that was used; which of the reasons it states is left open, because it reads its caller,
+ * or the use of its token, before the rest.
  */
 function explains(sequential: string, seen: string | undefined): boolean {
   if (seen === undefined || seen === sequential) return true;
   return CALLER_REFUSED.has(sequential) && seen.startsWith('{"code":');
 }
 const DECLINED = textOf({ code: 'version-changed' });
-const CALLER_REFUSED = new Set(['invalid-token', 'forbidden'].map((code) => textOf({ code })));
+const REFUSED = ['invalid-token', 'forbidden', 'invalid-grant'];
+const CALLER_REFUSED = new Set(REFUSED.map((code) => textOf({ code })));
 
 /** Only a lost call is a reason to be unavailable: after anything else, a change is tried again. */
 function givenUp({ processes }: State): string | undefined {

@@ -9,7 +9,7 @@ import type { User } from '../../lib/users/user.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { apart } from './determinism.ts';
 import { SOURCE } from './doubles.ts';
-import { ada, bob, type CallerName, callerOf, cyd, fay } from './people.ts';
+import { ada, bob, type CallerName, callerOf, cyd, fay, ivo, pia } from './people.ts';
 import { type Printed, requireGoal, requireStated, seenIn } from './plan-oracle.ts';
 import { inSession } from './user-requests.ts';
 import { itemsOf, type Request } from './worlds.ts';
@@ -44,6 +44,28 @@ export const plans = {
   own: {
     does: 'change the name of ada',
     files: { users: [{ ...entryOf(ada), firstName: 'New' }] },
+  },
+  invitation: {
+    does: 'change the address of ivo',
+    files: { users: [{ ...entryOf(ivo), email: 'new@example.com' }] },
+  },
+  onlyFay: {
+    does: 'keep fay and deactivate pia',
+    files: {
+      users: [
+        { ...entryOf(fay), activated: true },
+        { ...entryOf(pia), activated: false },
+      ],
+    },
+  },
+  onlyPia: {
+    does: 'keep pia and deactivate fay',
+    files: {
+      users: [
+        { ...entryOf(fay), activated: false },
+        { ...entryOf(pia), activated: true },
+      ],
+    },
   },
   pruning: { does: 'delete fay', files: { prune: ['users'] } },
   integration: {

@@ -101,9 +101,15 @@ const create = (by: User, login: string, named: string, fields: object): Request
     return administratorView(await createUser({ table, hasher: passwords, policy }, caller, user));
   });
 
-const deprovision = (by: User, { id }: User, does: string, precondition: Precondition): Request =>
+const provision = (
+  by: User,
+  does: string,
+  { id }: User,
+  active: boolean,
+  precondition?: Precondition,
+): Request =>
   inSession(by, 'token', does, 'patch-scim-user', async (table, caller) =>
-    scimUserOf(await setActive(table, caller, { id, active: false, precondition })),
+    scimUserOf(await setActive(table, caller, { id, active, precondition })),
   );
 
 /** The requests of administrators about a user. */
@@ -112,7 +118,7 @@ export const administration = {
   createAdministrator: (by: User, login: string) =>
     create(by, login, `the administrator ${login}`, {
       authorities: ADMINISTRATOR,
-      password: login,
+      password: `password of ${login}`,
     }),
   rename: (by: User, user: User, login: string, session?: CallerName) =>
     update(by, user, `renames ${user.login} to ${login}`, { login }, { session }),
@@ -132,10 +138,11 @@ export const administration = {
     update(by, user, `deactivates ${user.login}`, { activated: false }),
   activate: (by: User, user: User) =>
     update(by, user, `activates ${user.login}`, { activated: true }),
-  deprovision: (by: User, user: User) =>
-    deprovision(by, user, `deprovisions ${user.login}`, undefined),
+  deprovision: (by: User, user: User) => provision(by, `deprovisions ${user.login}`, user, false),
   deprovisionUnchanged: (by: User, user: User) =>
-    deprovision(by, user, `deprovisions ${user.login} if unchanged`, [user.version]),
+    provision(by, `deprovisions ${user.login} if unchanged`, user, false, [user.version]),
+  reprovision: (by: User, user: User) =>
+    provision(by, `provisions ${user.login} again`, user, true),
   remove: (by: User, { login }: User, session: CallerName = 1) =>
     inSession(by, session, `deletes ${login}`, 'delete-user', (table, caller) =>
       deleteUser(table, caller, login, undefined),
@@ -258,9 +265,9 @@ export const importUser = (login: string): Request => ({
 });
 
 /** Imports a record; returns what became of it. */
-export async function importOf(table: Table, record: object) {
+export async function importOf(table: Table, record: object, again = false) {
   const target = { table, pepperKeys: [], valuesKey: 'values-key', kms: sharedKms() };
-  const { tally, rejected } = await importInto(target, [record]);
+  const { tally, rejected } = await importInto(target, [record], { again });
   return { tally, rejected };
 }
 
@@ -313,9 +320,9 @@ export const ownAccount = {
     inSession(user, number, 'ends the other sessions', 'end-other-sessions', (_, caller) =>
       sessions.endOtherSessions(caller),
     ),
-  endSession: (user: User) =>
-    act(user, 'ends session 2', 'end-session', (table, caller) =>
-      sessions.endSession(table, caller, seriesOf(user, 2)),
+  endSession: (user: User, number = 2) =>
+    act(user, `ends session ${number}`, 'end-session', (table, caller) =>
+      sessions.endSession(table, caller, seriesOf(user, number)),
     ),
   createToken: (user: User, number = 1) =>
     inSession(user, number, 'creates a token', 'create-token', (_, caller) => {

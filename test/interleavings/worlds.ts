@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Access } from '../../lib/contract/contract.ts';
 import type { ModuleCaller } from '../../lib/modules/module-caller.ts';
 import { settleAll } from '../../lib/runtime/waiting.ts';
@@ -260,6 +261,7 @@ export function waitingTable(waiting: Waiting[], firstId: number): SnapshotTable
     async getAll(keys, onConsumed) {
       onConsumed?.(keys.length);
       if (keys.every(isBudget)) return keys.map(() => undefined);
+      assert.equal(new Set(keys.map(nameOf)).size, keys.length, 'DynamoDB rejects a key twice');
       // DynamoDB reads each item of a batch at a moment of its own.
       return settleAll(keys.map((key) => this.get(key)));
     },
