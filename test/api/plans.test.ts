@@ -679,6 +679,21 @@ it('makes administrators, and deletes what belongs to what it deletes', async ()
   expect((await send('GET', `/api/users/${una}`)).status).toBe(404);
 });
 
+it.skipIf(RELEASE)('invites nobody again who sets a password meanwhile', async () => {
+  const [set, una] = [unique('set'), userNamed(unique('una'))];
+  await applied({ set, users: [una] });
+  const body = { key: await gatehouse.keyMailedTo(una.email), newPassword: 'my first' };
+  const files = { set, users: [{ ...una, email: `new-${una.email}` }] };
+  const { digest } = await plan(files);
+
+  const { status } = await meanwhile.during(
+    () => apply(files, digest),
+    () => gatehouse.call('POST', '/api/account/reset-password/finish', { body }),
+  );
+
+  expect([status, (await userOf(una.login)).state]).toEqual([412, 'neverLoggedIn']);
+});
+
 it('lets an API token make users, but no administrator', async () => {
   const { user } = await setup.account();
   const { token } = await setup.apiToken(user, ['plans:write']);

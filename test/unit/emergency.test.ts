@@ -1,6 +1,11 @@
 import { expect, it } from 'vitest';
-import { armEmergencyAccount } from '../../lib/operations/administrators/emergency.ts';
+import {
+  armEmergencyAccount,
+  disarmEmergencyAccount,
+} from '../../lib/operations/administrators/emergency.ts';
 import { entityKey } from '../../lib/table/keys.ts';
+import { put } from '../../lib/table/write.ts';
+import { armingKey } from '../../lib/users/emergency-account.ts';
 import { loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { storedUser } from '../support/doubles/stored-items.ts';
@@ -30,4 +35,13 @@ it('tells as many administrators as one transaction holds, by the lowest ids', a
   expect(mailed.sort()[78]).toBe('MAIL#0000000000000080');
   // A log-in needs some of the 100 actions itself.
   expect(writes.length).toBeLessThan(90);
+});
+
+it('disarms whoever is armed again meanwhile', async () => {
+  const armed = { userId: 1, login: 'user-1', expires: 300, reason: 'outage', by: 'operator' };
+  const table = memoryTable([{ ...armingKey, ...armed }]);
+  table.concurrent.push([put(armingKey, { ...armed, userId: 2, login: 'user-2' })]);
+
+  expect(await disarmEmergencyAccount(table, 'operator')).toBe('user-2');
+  expect(table.find(armingKey)).toBeUndefined();
 });
