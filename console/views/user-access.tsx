@@ -13,7 +13,10 @@ import { DAY_MS, fill } from '../text.ts';
 import { FactorBadge, StateBadge } from './user-badges.tsx';
 import type { EditingUser } from './user-form.tsx';
 
-/** The audit trail records only the first rejection, so it cannot tell when the wait ends. */
+/**
+ * The audit trail records only the first rejection, so it cannot tell when the wait ends. Only the
+ * entries of a day are read.
+ */
 function ThrottledLogin({ id }: Pick<User, 'id'>) {
   const t = texts();
   const { answer } = useLoad(String(id), () =>
@@ -21,13 +24,13 @@ function ThrottledLogin({ id }: Pick<User, 'id'>) {
       query: {
         'target.equals': `user/${id}`,
         'action.in': 'login.throttled,session.started,password.changed,password.reset',
+        'time.greaterThan': new Date(Date.now() - DAY_MS).toISOString(),
         size: 1,
       },
     }),
   );
   const [latest] = answer?.ok ? answer.data : [];
   if (latest?.action !== 'login.throttled') return null;
-  if (Date.now() - Date.parse(latest.time) > DAY_MS) return null;
   return (
     <p>
       <Badge tone="warning" icon="alert" text={t.loginThrottled} /> <Time instant={latest.time} />

@@ -56,6 +56,8 @@ export interface ReadBudget {
    * read is done.
    */
   settle(units: number): Promise<void>;
+  /** Gives back charged units that were not read, unless they are as few as free ones. Never fails. */
+  refund(units: number): Promise<void>;
 }
 
 /** Opens the read budget of a caller. */
@@ -87,6 +89,10 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
     async settle(units) {
       if (units <= FREE_UNITS) return;
       await charge(units).catch((error) => logError('readNotCharged', error));
+    },
+    async refund(units) {
+      if (units <= FREE_UNITS) return;
+      await table.update(counter.add(-units)).catch((error) => logError('readNotCharged', error));
     },
   };
 }

@@ -64,9 +64,12 @@ export async function pageInSteps<E extends object, P>(
   const chunkSize = Math.floor(CHUNK_UNITS / unitsPerItem);
   const limit = filters.length > 0 ? chunkSize : Math.min(chunkSize, end + extra);
   const canBeIncomplete = start === 0;
-  const items = itemsBy(
-    chargedQueries(table, budget, { limit, unitsPerItem, isComplete: !canBeIncomplete }),
-  );
+  const reader = chargedQueries(table, budget, {
+    limit,
+    unitsPerItem,
+    isComplete: !canBeIncomplete,
+  });
+  const items = itemsBy(reader);
   let isIncomplete = false;
   while (found.length <= end) {
     const next = await items.next().catch((error) => {
@@ -82,6 +85,7 @@ export async function pageInSteps<E extends object, P>(
     const entity = entityOf(next.value);
     if (entity && isSelected(entity)) found.push({ entity, position });
   }
+  await reader.refund();
   if (isIncomplete && !canBeIncomplete && found.length < end) throw new Failure(tooLong);
   const more = isIncomplete || found.length > end;
   const last = isIncomplete ? position : found[end - 1]?.position;
@@ -101,14 +105,15 @@ export interface ChunkReader {
 
 /**
  * Charges each query in advance as if it returned `limit` items, and what it costs beyond them
- * afterwards. What it does not use pays for the next ones. If a page must be complete, only its
- * first queries are charged in advance, so that it cannot fail halfway.
+ * afterwards. What it does not use pays for the next ones, and is given back after the last. If a
+ * page must be complete, only its first queries are charged in advance, so that it cannot fail
+ * halfway.
  */
 function chargedQueries(
   table: Table,
   budget: ReadBudget,
   { limit, unitsPerItem, isComplete }: { limit: number; unitsPerItem: number; isComplete: boolean },
-): ChunkReader {
+): ChunkReader & { refund(): Promise<void> } {
   let used = 0;
   let paid = 0;
   return {
@@ -130,6 +135,7 @@ function chargedQueries(
       }
       return items;
     },
+    refund: () => budget.refund(paid - used),
   };
 }
 

@@ -49,8 +49,8 @@ const COLLECTIONS = { USER: USERS, INTEGRATION: INTEGRATIONS, CONF: PARAMETERS }
 type Kind = keyof typeof COLLECTIONS;
 
 /**
- * A list of these items, with the units that its queries spend and settle and the calls that they
- * make.
+ * A list of these items, with the units that its queries spend, settle and are given back, and the
+ * calls that they make.
  */
 function listOf(
   items: readonly Item[],
@@ -58,7 +58,7 @@ function listOf(
   kind: Kind = 'USER',
 ) {
   const table = memoryTable(items, totals);
-  const [spent, settled]: [number[], number[]] = [[], []];
+  const [spent, settled, refunded]: [number[], number[], number[]] = [[], [], []];
   const budget: ReadBudget = {
     requireUnspent: async (keys = []) => table.getAll(keys),
     async spend(units) {
@@ -70,11 +70,16 @@ function listOf(
       await waitMicrotasks();
       settled.push(units);
     },
+    async refund(units) {
+      await waitMicrotasks();
+      refunded.push(units);
+    },
   };
   return {
     table,
     spent,
     settled,
+    refunded,
     budget,
     page: (query: Partial<ListQuery>) =>
       listPage({ ...COLLECTIONS[kind], table, entityOf: read, budget }, queryOf(query)),
@@ -360,6 +365,16 @@ describe('a filter in a list of more than 10,000 entities, in the order of ids',
 
     expect(found).toMatchObject({ entities: [{ id: 5 }], more: true });
     expect(Buffer.from(found.cursor ?? '', 'base64url').toString()).toMatch(/^after 0*2998$/);
+  });
+
+  it('is given back what it was charged for entities that there were not', async () => {
+    const { page, spent, refunded } = listOf(named([5]).slice(-1500), { USER: 10_001 });
+
+    const { cursor } = await page(filtered);
+
+    expect(cursor).toBeUndefined();
+    expect(spent.reduce((sum, units) => sum + units) - 1501 * 0.11).toBeCloseTo(refunded[0] ?? 0);
+    expect(refunded).toHaveLength(1);
   });
 
   it('is read in smaller steps where entities are larger', async () => {

@@ -47,20 +47,25 @@ describe('readBudget', () => {
     });
   });
 
-  it('charges nothing for up to 4 units', async () => {
+  it('charges nothing and gives nothing back for up to 4 units', async () => {
     const table = recordingTable();
     const budget = readBudget(table, CALLER);
 
-    expect([await budget.spend(4), await budget.settle(4)]).toEqual([0, undefined]);
+    expect(await budget.spend(4)).toBe(0);
+    await budget.settle(4);
+    await budget.refund(4);
     expect(table.updates).toEqual([]);
   });
 
-  it('does not fail when a read cannot be charged afterwards, and logs the error', async () => {
-    const table = recordingTable();
-    table.updateOutcomes.push(new Error('out of reach'));
+  it.each(['settle', 'refund'] as const)(
+    'does not fail when a read cannot be charged afterwards, and logs the error: %s',
+    async (method) => {
+      const table = recordingTable();
+      table.updateOutcomes.push(new Error('out of reach'));
 
-    await readBudget(table, CALLER).settle(250);
+      await readBudget(table, CALLER)[method](250);
 
-    expect(lines).toMatchObject([{ readNotCharged: 'Error' }]);
-  });
+      expect(lines).toMatchObject([{ readNotCharged: 'Error' }]);
+    },
+  );
 });
