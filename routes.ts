@@ -728,7 +728,7 @@ export const routes: readonly Route[] = [
     handler: 'make-plan',
     contract: Plans.MakePlan,
     permissions: {
-      batchGet: [reads, login, email, user, total, planSet],
+      batchGet: [reads, login, email, user],
       query: [user, integration, parameter],
       updateOutsideTransaction: [reads],
       keys: ['unseal'],

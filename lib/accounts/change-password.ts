@@ -16,7 +16,7 @@ import { auditEventFor } from '../users/user-table.ts';
  * Changes the caller's password and notifies the user by mail. The session of the request stays;
  * the user's others end. Fails with wrong-password, with invalid-token, with
  * too-many-attempts under the same limits as a login, and as the policy does, which does not count
- * as an attempt.
+ * as an attempt, unless the login or the address is changed meanwhile.
  */
 export async function changePassword(
   {

@@ -56,14 +56,14 @@ export const readParameters = (
   table: SnapshotTable,
   caller: AuthorizedCaller,
   query: ListQuery,
-): Promise<Page<DecryptedParameter>> => readAfter(undefined, table, caller, query);
+): Promise<Page<DecryptedParameter>> => readPage(table, caller, query, undefined);
 
-/** Reads a page of parameters, after the one integration of the list had the `knownRevision`. */
-async function readAfter(
-  knownRevision: number | undefined,
+/** The same, after the integration that the filter names had the `knownRevision`. */
+async function readPage(
   table: SnapshotTable,
   caller: AuthorizedCaller,
   query: ListQuery,
+  knownRevision: number | undefined,
 ): Promise<Page<DecryptedParameter>> {
   const budget = readBudget(table, caller);
   const owner = ownerOf(query.filters);
@@ -83,18 +83,24 @@ async function readAfter(
     consumed += units;
   };
   const unseal = openUnseal({ onDecryption: () => onConsumed(1) });
-  // Of a list that has them all.
-  const total = query.filters.length === 1 ? page.total : undefined;
-  const [decryptedValues, { integrations, revision }] = await settleAll([
+  const [decryptedValues, integrations] = await settleAll([
     mapConcurrently(page.entities, CONCURRENT_DECRYPTIONS_MAX, async ({ id, confValue, secret }) =>
       secret ? MASK : unseal(confValue, id),
     ),
     owner === undefined
       ? readIntegrations(table, page.entities, onConsumed)
-      : readOwner(table, owner, { listed: page.entities, total, knownRevision }, onConsumed),
+      : readOwner(table, owner, page.entities, onConsumed),
   ]);
   await budget.settle(consumed - decryptions);
-  if (!integrations) return readAfter(revision, table, caller, query);
+  const named = owner === undefined ? undefined : integrations?.get(owner);
+  // Another parameter could have been created and changed since a list of all of them was read; or
+  // the integration has a wrong number, and the revision is the one before that list.
+  const lacksSome =
+    named &&
+    query.filters.length === 1 &&
+    page.total !== named.parameterCount &&
+    named.revision !== knownRevision;
+  if (!integrations || lacksSome) return readPage(table, caller, query, named?.revision);
   // If the integration was deleted after the list was read, its parameters were deleted with it.
   const entities = page.entities.flatMap((parameter, index) => {
     const integration = integrations.get(parameter.integrationId);
@@ -103,58 +109,41 @@ async function readAfter(
   return { ...page, entities };
 }
 
-interface Owners {
-  /** The integrations by id; undefined if the list must be read again. */
-  readonly integrations?: ReadonlyMap<number, Integration | undefined>;
-  /** The revision of the one integration of the list. */
-  readonly revision?: number;
-}
+type Integrations = ReadonlyMap<number, Integration | undefined>;
 
 /** The integrations of these parameters, by id. */
 async function readIntegrations(
   table: Table,
   parameters: readonly Parameter[],
   onConsumed: OnConsumed,
-): Promise<Owners> {
+): Promise<Integrations> {
   const ids = [...new Set(parameters.map(({ integrationId }) => integrationId))];
   const keys = ids.map((id) => entityKey('INTEGRATION', id));
   const items = await table.getAll(keys, onConsumed);
-  const found = ids.map((id, index) => [id, items[index] && integrationOf(items[index])] as const);
-  return { integrations: new Map(found) };
+  return new Map(ids.map((id, index) => [id, items[index] && integrationOf(items[index])]));
 }
 
 /**
- * The integration of the listed parameters as of a moment at which they were as given, and in their
- * `total` all of its own, if there is one. Reading it before or after the list is not enough: both
- * reads may see only some of the writes of a transaction. The number of parameters that it records
- * can be damaged: if it had the `knownRevision` before the list was read, nothing has changed.
+ * The integration of these parameters as of a moment at which they were as given; undefined if they
+ * have changed. Reading it before or after the list is not enough: both reads may see only some of
+ * the writes of a transaction.
  */
 async function readOwner(
   table: SnapshotTable,
   owner: number,
-  {
-    listed: parameters,
-    total,
-    knownRevision,
-  }: {
-    listed: readonly Parameter[];
-    total: number | undefined;
-    knownRevision: number | undefined;
-  },
+  parameters: readonly Parameter[],
   onConsumed: OnConsumed,
-): Promise<Owners> {
-  if (parameters.length === 0) return { integrations: new Map() };
+): Promise<Integrations | undefined> {
+  if (parameters.length === 0) return new Map();
   const keys = [
     entityKey('INTEGRATION', owner),
     ...parameters.map(({ id }) => entityKey('CONF', id)),
   ];
-  const [item, ...current] = await table.snapshot(keys, onConsumed);
-  if (!item) return { integrations: new Map() };
-  const integration = integrationOf(item);
-  const { revision, parameterCount } = integration;
-  const hasAll = total === undefined || total === parameterCount || revision === knownRevision;
+  const [integration, ...current] = await table.snapshot(keys, onConsumed);
   const isCurrent = parameters.every(({ version }, index) => current[index]?.version === version);
-  return hasAll && isCurrent ? { integrations: new Map([[owner, integration]]) } : { revision };
+  return isCurrent || !integration
+    ? new Map([[owner, integration && integrationOf(integration)]])
+    : undefined;
 }
 
 /**

@@ -53,9 +53,9 @@ function mutantsOf(write: Write, { handler }: Request): readonly Mutant[] {
   const partition = write.key.pk.replace(/#.*/, '');
   // Counts of attempts and of mails are no rule that a schedule could break.
   if (!write.condition || ['ATTEMPTS', 'MAILS'].includes(partition)) return [];
-  // An application changes everything but totals by functions that have a row for other handlers.
-  const isOfAnother = write.act !== 'ConditionCheck' && partition !== 'TOTAL';
-  if (handler === 'apply-plan' && isOfAnother) return [];
+  // An application changes most by functions that have a row for other handlers.
+  const isOwn = write.act === 'ConditionCheck' || ['TOTAL', 'PLAN-SET'].includes(partition);
+  if (handler === 'apply-plan' && !isOwn) return [];
   const [writer = handler] =
     Object.entries(WRITERS).find(([, handlers]) => handlers.includes(handler)) ?? [];
   return withoutOne(parseCondition(write.condition)).map(({ removed, left }) => {

@@ -23,12 +23,12 @@ const LEFT_OUT = ['request-reset', 'delete-scim-user', 'count-overview'];
 it('the document shows which handlers run at the same time, of all that write', async () => {
   const pairs = new Set<string>();
   await deterministic(async () => {
-    const isMade = openAlone();
+    const succeedsAlone = openOutcomes();
     for (const scenariosOf of Object.values(SCENARIOS))
       for (const { items, requests } of scenariosOf()) {
-        // A request that is refused even alone meets no other one.
-        const made = [];
-        for (const request of requests) if (await isMade(items, request)) made.push(request);
+        // One that is refused by the state of its table is refused whatever runs beside it.
+        const made: Request[] = [];
+        for (const request of requests) if (await succeedsAlone(items, request)) made.push(request);
         for (const [position, one] of made.entries())
           for (const other of made.slice(position + 1)) {
             pairs.add(`${one.handler} ${other.handler}`);
@@ -56,8 +56,8 @@ it('the document shows which handlers run at the same time, of all that write', 
   );
 });
 
-/** Tells whether a request that is alone with these items succeeds; runs it once for them. */
-function openAlone() {
+/** Tells whether a request succeeds alone on a table with these items; runs it once on each. */
+function openOutcomes() {
   const known = new WeakMap<readonly Item[], Map<string, boolean>>();
   return async (items: readonly Item[], request: Request): Promise<boolean> => {
     const outcomes = known.get(items) ?? new Map<string, boolean>();

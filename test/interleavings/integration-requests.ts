@@ -275,7 +275,7 @@ export const importGate = importing('imports Gate', false);
 /** The same, if it was deleted since an earlier import. */
 export const importGateAgain = importing('imports Gate again', true);
 /** What an earlier import leaves of a deleted integration. */
-export const goneImport: Item = {
+export const formerImport: Item = {
   ...markerKeyOf('INTEGRATION', 'Imported', 'imported', 0),
   id: 99,
 };

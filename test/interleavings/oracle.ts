@@ -126,11 +126,12 @@ export class Oracle {
  */
 function explains(sequential: string, seen: string | undefined): boolean {
   if (seen === undefined || seen === sequential) return true;
-  return CALLER_REFUSED.has(sequential) && seen.startsWith('{"code":');
+  return REFUSED.has(sequential) && seen.startsWith('{"code":');
 }
 const DECLINED = textOf({ code: 'version-changed' });
-const REFUSED = ['invalid-token', 'forbidden', 'invalid-grant'];
-const CALLER_REFUSED = new Set(REFUSED.map((code) => textOf({ code })));
+const REFUSED = new Set(
+  ['invalid-token', 'forbidden', 'invalid-grant'].map((code) => textOf({ code })),
+);
 
 /** Only a lost call is a reason to be unavailable: after anything else, a change is tried again. */
 function givenUp({ processes }: State): string | undefined {

@@ -28,6 +28,7 @@ interface Planned {
 }
 
 const entryOf = ({ login, email }: User) => ({ login, email });
+const activated = (user: User, is: boolean) => ({ ...entryOf(user), activated: is });
 const NEW = { login: 'new', email: 'new@example.com' };
 const GATE = { name: 'Gate', shortName: 'gate', integrationType: 'API' };
 
@@ -51,21 +52,11 @@ export const plans = {
   },
   onlyFay: {
     does: 'keep fay and deactivate pia',
-    files: {
-      users: [
-        { ...entryOf(fay), activated: true },
-        { ...entryOf(pia), activated: false },
-      ],
-    },
+    files: { users: [activated(fay, true), activated(pia, false)] },
   },
   onlyPia: {
     does: 'keep pia and deactivate fay',
-    files: {
-      users: [
-        { ...entryOf(fay), activated: false },
-        { ...entryOf(pia), activated: true },
-      ],
-    },
+    files: { users: [activated(fay, false), activated(pia, true)] },
   },
   pruning: { does: 'delete fay', files: { prune: ['users'] } },
   integration: {

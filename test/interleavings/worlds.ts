@@ -261,7 +261,11 @@ export function waitingTable(waiting: Waiting[], firstId: number): SnapshotTable
     async getAll(keys, onConsumed) {
       onConsumed?.(keys.length);
       if (keys.every(isBudget)) return keys.map(() => undefined);
-      assert.equal(new Set(keys.map(nameOf)).size, keys.length, 'DynamoDB rejects a key twice');
+      assert.equal(
+        new Set(keys.map(nameOf)).size,
+        keys.length,
+        'DynamoDB rejects a batch with a key twice',
+      );
       // DynamoDB reads each item of a batch at a moment of its own.
       return settleAll(keys.map((key) => this.get(key)));
     },

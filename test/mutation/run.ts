@@ -27,15 +27,15 @@ const ROOT = join(import.meta.dirname, '../..');
 const SCORE_MIN = 98;
 const PROCESSES = 2;
 /**
- * With how many tests a mutant is tried, and with which: after so many over HTTP, of up to a
- * thousand, further ones detect few.
+ * With how many tests a mutant is tried, and of which folder: of those over HTTP, up to a thousand
+ * reach it, of which further ones detect few.
  */
-const ROUNDS: readonly (readonly [most: number, among: RegExp])[] = [
-  [3, /^/],
-  [Number.POSITIVE_INFINITY, /^test\/unit/],
-  [12, /^/],
-  [40, /^/],
-];
+const ROUNDS = [
+  { most: 3, folder: 'test' },
+  { most: Number.POSITIVE_INFINITY, folder: 'test/unit' },
+  { most: 12, folder: 'test' },
+  { most: 40, folder: 'test' },
+] as const;
 /** A process that notes nothing for this time before a test was stopped by a mutant. */
 const SILENCE_MS = 90_000;
 /** The same within a test that takes `ms` without a mutant. */
@@ -174,7 +174,7 @@ async function tryTests(
   folder: string,
   mutants: ReadonlyMap<number, Mutant>,
   results: Results,
-  [most, among]: (typeof ROUNDS)[number],
+  { most, folder: tested }: (typeof ROUNDS)[number],
 ): Promise<void> {
   const testsOf = rankedTests(mutants, results);
   /** The tests that are left to try, each with its mutants. */
@@ -183,7 +183,7 @@ async function tryTests(
       results.detected.has(id)
         ? []
         : tests
-            .filter((test) => among.test(test) && !results.unusable.has(test))
+            .filter((test) => test.startsWith(`${tested}/`) && !results.unusable.has(test))
             .slice(0, most)
             .filter((test) => !results.survived.get(id)?.has(test))
             .map((test) => ({ id, test })),
@@ -198,7 +198,7 @@ async function tryTests(
   }
   // Short ones first: what they detect, the long ones need not try.
   const waiting = [...work].toSorted(([, one], [, other]) => one - other);
-  print(`${waiting.length} files, at most ${most} tests of ${among.source} per mutant`);
+  print(`${waiting.length} files, at most ${most} tests of ${tested} per mutant`);
   const next = () => {
     const files: string[] = [];
     for (let ms = 0; ms < CHUNK_MS && waiting[0]; ms += waiting.shift()?.[1] ?? 0)

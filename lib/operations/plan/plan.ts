@@ -4,16 +4,15 @@ import { openSeal } from '../../integrations/sealed-value.ts';
 import { currentDeadline } from '../../runtime/execution-environment.ts';
 import { isOutage } from '../../runtime/outage.ts';
 import { settleAll } from '../../runtime/waiting.ts';
-import { totalKey } from '../../table/item-kind.ts';
 import { type ReadBudget, readBudget } from '../../table/read-budget.ts';
 import type { Table } from '../../table/table.ts';
-import { attributesAre, set, type Write, withConditionOn } from '../../table/write.ts';
+import type { Write } from '../../table/write.ts';
 import type { AuthorizedCaller } from '../../users/caller.ts';
 import type { User } from '../../users/user.ts';
 import { type Chunk, openChunk } from './chunks.ts';
 import type { Application, Files } from './plan-contracts.ts';
 import { planIntegrations } from './plan-integrations.ts';
-import { planSetKey } from './plan-set.ts';
+import { openConditions } from './plan-set.ts';
 import { planUsers } from './plan-users.ts';
 import {
   PHASES,
@@ -27,7 +26,6 @@ import { readState, type State } from './read-state.ts';
 /** A plan with the decisions that are committed when it is applied. */
 interface Plan {
   readonly digest: string;
-  readonly set: string;
   readonly planned: readonly PlannedChange[];
   readonly unchanged: number;
   readonly state: State;
@@ -80,7 +78,6 @@ async function decidePlan(
   const isListed = ({ action }: PlannedChange) => !action.endsWith('.deleted');
   return {
     digest: digestOf(files, planned),
-    set: files.set,
     planned,
     unchanged: entries.length - planned.filter(isListed).length,
     state,
@@ -204,6 +201,7 @@ export async function applyPlan(
 ) {
   const budget = readBudget(table, caller);
   await budget.requireUnspent();
+  const conditional = await openConditions(table, files.set);
   const decide = () => decidePlan(table, budget, caller, files, settings);
   const plan = await decide();
   if (plan.planned.length === 0) return { applied: 0, rest: null, retryAfter: null };
@@ -215,7 +213,7 @@ export async function applyPlan(
   const commitAll = async (): Promise<number | undefined> => {
     try {
       for await (const chunk of chunksOf(table, plan, values)) {
-        await commitChunk(caller, plan.callerUser, chunk);
+        await commitChunk(caller, plan.callerUser, conditional(chunk));
         applied += chunk.steps;
         if (Date.now() > currentDeadline() - RESERVE_MS) break;
       }
@@ -273,7 +271,7 @@ async function requireValues(
 /** The transactions of a plan; each follows from what the last one has committed. */
 async function* chunksOf(
   table: Table,
-  { set: setName, planned, state }: Plan,
+  { planned, state }: Plan,
   values: Application['values'],
 ): AsyncGenerator<Chunk> {
   const howMany = (action: PlannedChange['action']) =>
@@ -291,12 +289,11 @@ async function* chunksOf(
     valueOf: (name) => values[name] as string,
     integrations: byName(state.integrations),
   };
-  const conditional = openConditions(setName, state);
   let chunk = openChunk();
   for (const { step } of planned) {
     let decided = await step(services);
     if (!chunk.add(decided)) {
-      yield conditional(chunk.close());
+      yield chunk.close();
       for (const integration of chunk.committed())
         services.integrations.set(integration.name, integration);
       chunk = openChunk();
@@ -306,25 +303,7 @@ async function* chunksOf(
     }
     follow(decided, services);
   }
-  yield conditional(chunk.close());
-}
-
-/**
- * Adds to each transaction what no version tells: that files of the set were not applied by others
- * since the state was read, which could have changed what the plan leaves as it is; and if it
- * creates integrations, that no other was created or deleted, because names have no guards.
- */
-function openConditions(setName: string, state: State): (chunk: Chunk) => Chunk {
-  let { applied, totalChanges } = state;
-  return (chunk) => {
-    const isNext = attributesAre({ n: applied });
-    const isSame = attributesAre({ changes: totalChanges });
-    applied = (applied ?? 0) + 1;
-    const writes = [...chunk.writes, set(planSetKey(setName), { n: applied }, isNext)];
-    if (chunk.created === 0) return { ...chunk, writes };
-    totalChanges = (totalChanges ?? 0) + chunk.created;
-    return { ...chunk, writes: withConditionOn(totalKey('INTEGRATION'), isSame, writes) };
-  };
+  yield chunk.close();
 }
 
 /** Fails with version-changed if something is not as it was when it was planned. */

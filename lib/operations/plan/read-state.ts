@@ -4,14 +4,12 @@ import { allParametersOf, type Parameter } from '../../integrations/parameter-ta
 import { openUnseal } from '../../integrations/sealed-value.ts';
 import { emailKey } from '../../mail/address.ts';
 import { mapConcurrently, settleAll } from '../../runtime/waiting.ts';
-import { totalKey } from '../../table/item-kind.ts';
 import { entityKey, idText, type Key } from '../../table/keys.ts';
 import type { Item, OnConsumed, Table } from '../../table/table.ts';
 import type { User } from '../../users/user.ts';
 import { emailGuardKey, loginGuardKey } from '../../users/user-items.ts';
 import { userOf } from '../../users/user-table.ts';
 import type { Files } from './plan-contracts.ts';
-import { planSetKey } from './plan-set.ts';
 
 interface IntegrationWithParameters {
   readonly integration: Integration;
@@ -26,10 +24,6 @@ export interface State {
   readonly owners: ReadonlyMap<string, number>;
   /** The integrations of the files, and those that the set manages if integrations are pruned. */
   readonly integrations: readonly IntegrationWithParameters[];
-  /** How many transactions had applied files of the set before the rest was read. */
-  readonly applied: number | undefined;
-  /** How often the total of integrations had been changed before the rest was read. */
-  readonly totalChanges: number | undefined;
   /** The values of those that are no secrets, by the id. */
   readonly values: ReadonlyMap<number, string>;
 }
@@ -39,9 +33,9 @@ const BATCH = 100;
 const CONCURRENCY = 16;
 
 /**
- * Reads what the files are about. Costs two read units; for users three for each entry, or as much
- * as their list and one for each entry if users are pruned; for integrations as much as their list,
- * and for parameters as much as a list of each integration. Fails with list-too-long.
+ * Reads what the files are about. Users cost three read units for each entry, or as much as their
+ * list and one for each entry if users are pruned; integrations as much as their list, parameters
+ * as much as a list of each integration. Fails with list-too-long.
  */
 export async function readState(
   table: Table,
@@ -69,8 +63,6 @@ export async function readState(
     if (wanted.length === 0 && !prune.includes('integrations')) return [];
     return (await table.query('INTEGRATION', {}, onConsumed)).map(INTEGRATIONS.entityOf);
   };
-  // What is read later can only be newer than these say.
-  const [former, total] = await readAll([planSetKey(set), totalKey('INTEGRATION')]);
   const addresses = entries.map(({ email }) => emailKey(email));
   const [users, guards, integrations] = await settleAll([
     readUsers(),
@@ -101,8 +93,6 @@ export async function readState(
       ),
     ),
     integrations: read.flat(),
-    applied: former?.n as number | undefined,
-    totalChanges: total?.changes as number | undefined,
     values: await valuesOf(
       read.flat().flatMap(({ parameters }) => parameters),
       onConsumed,
