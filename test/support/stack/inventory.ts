@@ -6,6 +6,9 @@
 
 const WIDTH = 100;
 
+/** Of these only the number: a deployment replaces one without effect, under whatever id. */
+const REPLACEABLE = 'AWS::ApiGatewayV2::Integration';
+
 interface Resource {
   readonly Type: string;
   readonly Properties?: Readonly<Record<string, unknown>>;
@@ -36,7 +39,7 @@ export function inventoryOf(template: object, except: readonly string[] = []): s
     ['Outputs', Object.entries(Outputs ?? {}).map(([name, { Value }]) => `${name}: ${Value}`)],
     ...types.map((type): [string, string[]] => {
       const ids = entries.flatMap(([id, { Type }]) => (Type === type ? [id] : []));
-      return [`${type} (${ids.length})`, wrapped(ids)];
+      return [`${type} (${ids.length})`, type === REPLACEABLE ? [] : wrapped(ids)];
     }),
     ['Names', entries.flatMap(([id, { Properties }]) => namesIn(id, Properties))],
     [
