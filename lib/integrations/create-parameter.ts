@@ -10,6 +10,7 @@ import type { NewParameter } from './parameter-contracts.ts';
 import {
   auditEventForParameter,
   bytesOf,
+  decrypted,
   parameterBytesAfter,
   parameterChanges,
   type StoredParameter,
@@ -18,32 +19,23 @@ import { openSeal, type Seal } from './sealed-value.ts';
 
 /**
  * Adds a parameter to an integration. Fails with unknown-id, parameter-ids-used-up,
- * too-many-parameters, parameters-too-large, forbidden.
+ * too-many-parameters, parameters-too-large, forbidden, and with invalid for the mask.
  */
 export async function createParameter(
   table: Table,
   caller: AuthorizedCaller,
   newParameter: NewParameter,
 ): Promise<DecryptedParameter> {
-  const { integration: owner, confName, confValue } = newParameter;
+  const { integration: owner } = newParameter;
   return caller.change({
     load: () => findIntegration(table, owner.id),
     prepare: async (integration) => integration && openSeal(owner.id),
     decide: ({ loaded: integration, prepared: seal }) => {
       if (!integration || !seal) throw new Failure('unknown-id');
       const added = parameterAdded(integration, newParameter, seal);
-      const { id, confDescription, secret, version } = added.parameter;
       return {
         writes: [integrationChanged(integration, added.integration), ...added.writes],
-        result: {
-          id,
-          integration,
-          confName,
-          confValue,
-          confDescription,
-          secret,
-          version,
-        },
+        result: decrypted(added.parameter, newParameter.confValue, added.integration),
         event: added.event,
       };
     },

@@ -9,7 +9,7 @@ import { attributesOf, type Item, type OnConsumed, type Table } from '../table/t
 import type { Version } from '../table/write.ts';
 import { type Integration, PARAMETER_BYTES_MAX } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
-import type { SecretVersion } from './parameter.ts';
+import type { DecryptedParameter, SecretVersion } from './parameter.ts';
 
 /** A stored configuration parameter, without its keys. */
 export interface StoredParameter {
@@ -38,6 +38,16 @@ export function parameterOf(item: Item): Parameter {
   const parameter = attributesOf(item) as unknown as StoredParameter;
   return { ...parameter, integrationId: integrationIdOf(parameter.id) };
 }
+
+/** A stored parameter as it is returned: with its value, or MASK in place of a secret. */
+export const decrypted = (
+  { id, confName, confDescription, secret, secretVersion, version }: StoredParameter,
+  confValue: string,
+  integration: Integration,
+): DecryptedParameter => ({
+  ...{ id, integration, confName, confValue },
+  ...{ confDescription, secret, secretVersion, version },
+});
 
 /**
  * The id of the integration whose parameters the filters select; undefined if they select

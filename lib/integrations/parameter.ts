@@ -11,12 +11,11 @@ export interface SecretVersion {
   readonly version: number;
 }
 
-/** A parameter with its decrypted value and its integration. */
+/** A parameter with its value, or MASK in place of a secret that was read, and its integration. */
 export interface DecryptedParameter {
   readonly id: number;
   readonly integration: Integration;
   readonly confName: string;
-  /** Of a secret, the view shows MASK instead: reading one requires no decryption. */
   readonly confValue: string;
   readonly confDescription: string | undefined;
   readonly secret?: true | undefined;

@@ -11,7 +11,7 @@ import type { AuthorizedCaller } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
 import { type DecryptedParameter, MASK } from './parameter.ts';
-import { ownerOf, PARAMETERS, type Parameter, parameterOf } from './parameter-table.ts';
+import { decrypted, ownerOf, PARAMETERS, type Parameter, parameterOf } from './parameter-table.ts';
 import { CONCURRENT_DECRYPTIONS_MAX, openUnseal } from './sealed-value.ts';
 
 /*
@@ -156,12 +156,4 @@ export function countParameters(
   query: ListQuery,
 ): Promise<number> {
   return countEntities({ ...PARAMETERS, table, budget: readBudget(table, caller) }, query);
-}
-
-function decrypted(
-  { id, confName, confDescription, secret, secretVersion, version }: Parameter,
-  confValue: string,
-  integration: Integration,
-): DecryptedParameter {
-  return { id, integration, confName, confValue, confDescription, secret, secretVersion, version };
 }

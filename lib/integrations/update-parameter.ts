@@ -12,6 +12,7 @@ import type { ParameterChange } from './parameter-contracts.ts';
 import {
   auditEventForParameter,
   bytesOf,
+  decrypted,
   findForChange,
   parameterBytesAfter,
   parameterChanges,
@@ -31,7 +32,7 @@ export async function updateParameter(
   changes: ParameterChange,
   precondition: Precondition,
 ): Promise<DecryptedParameter> {
-  const { id, integration: owner, confName, confValue } = changes;
+  const { id, integration: owner } = changes;
   const budget = readBudget(table, caller);
   return caller.change({
     loadEarly: () => budget.requireUnspent(),
@@ -43,18 +44,9 @@ export async function updateParameter(
         throw new Failure('unknown-id');
       requireVersion(parameter, precondition);
       const { after, ...changed } = parameterChanged(integration, parameter, changes, seal, now);
-      const { confDescription, secret, version } = after;
       return {
         writes: [integrationChanged(integration, changed.integration), ...changed.writes],
-        result: {
-          id,
-          integration: changed.integration,
-          confName,
-          confValue,
-          confDescription,
-          secret,
-          version,
-        },
+        result: decrypted(after, changes.confValue, changed.integration),
         event: changed.event,
       };
     },
