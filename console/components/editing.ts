@@ -81,7 +81,7 @@ export function useEditing<Entity extends object, Fields extends object>(
     const theirs = await get();
     if (!theirs.ok) return theirs;
     // Something else has changed, such as the state of a user or the flag of a module.
-    if (sameFields(Object.keys(labels), current.data, theirs.data))
+    if (sameFields(Object.keys(labels), base.data, theirs.data))
       return attempt(fields, theirs, tries - 1);
     setConflict({ mine: fields, theirs });
     return answer;

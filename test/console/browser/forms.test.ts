@@ -102,6 +102,20 @@ describe('the form of a user', () => {
     expect(await field('firstName').inputValue()).toBe('Theirs');
   });
 
+  it('asks again when the other change is taken back while it is compared', async () => {
+    const body = await stored(login);
+    await field('firstName').fill('Mine');
+    await change({ ...body, firstName: 'Others' });
+    await submit().click();
+    await dialog.getByLabel('Theirs: Others').check();
+    await change(body);
+    await inDialog('Save the chosen values').click();
+    await dialog.getByLabel(`Theirs: ${body.firstName}`).waitFor();
+
+    expect(await stored(login)).toMatchObject({ firstName: body.firstName });
+    await inDialog('Discard my change').click();
+  });
+
   it('saves without a question when the other change is of nothing in the form', async () => {
     const body = await stored(login);
     await change({ ...body, activated: false });
