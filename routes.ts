@@ -12,9 +12,9 @@ import { IssueToken } from './lib/modules/token-contract.ts';
 import { PARTITION } from './lib/operations/item-kinds.ts';
 import * as Overview from './lib/operations/overview/overview-contracts.ts';
 import * as Plans from './lib/operations/plan/plan-contracts.ts';
+import { GetHealth } from './lib/operations/status/health.ts';
+import { GetConsole, GetInfo, GetOpenApi } from './lib/operations/status/status-contracts.ts';
 import * as Sessions from './lib/sessions/session-contracts.ts';
-import { GetHealth } from './lib/status/health.ts';
-import { GetConsole, GetInfo, GetOpenApi } from './lib/status/status-contracts.ts';
 import * as ApiTokens from './lib/tokens/api-token-contracts.ts';
 import { PublishKeys } from './lib/tokens/token.ts';
 import { ListUsers } from './lib/users/list-users.ts';
@@ -942,7 +942,7 @@ export function permissionsOf({ route, contract, permissions }: Route): Permissi
   };
 }
 
-/** Whether the caller's changes by this route are counted (lib/authorization/account-limits.ts). */
+/** Whether the caller's changes by this route are counted (lib/users/account-limits.ts). */
 export const countsChanges = ({
   route,
   contract: { access, kind },

@@ -1,7 +1,7 @@
 import { openIssuers } from '../lib/identities/issuer.ts';
-import { refreshKeys } from '../lib/identities/issuer-keys.ts';
 import { openModuleIssuers } from '../lib/modules/module-issuer.ts';
 import { openTable } from '../lib/table/open-table.ts';
+import { refreshKeys } from '../lib/tokens/issuer-keys.ts';
 
 const table = openTable();
 const issuers = [...openIssuers(), ...openModuleIssuers()];

@@ -1,8 +1,8 @@
 import { GetAccount } from '../lib/accounts/account-contracts.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
-import { factorView, openFactorRequirement } from '../lib/second-factor/user-factor.ts';
 import { userView } from '../lib/users/user.ts';
+import { factorView, openFactorRequirement } from '../lib/users/user-factor.ts';
 
 const requirement = openFactorRequirement();
 

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { okFile } from '../lib/http/response.ts';
 import { openIssuers } from '../lib/identities/issuer.ts';
-import { findConsoleFile, readConsoleFiles } from '../lib/status/console-files.ts';
-import { GetConsole } from '../lib/status/status-contracts.ts';
+import { findConsoleFile, readConsoleFiles } from '../lib/operations/status/console-files.ts';
+import { GetConsole } from '../lib/operations/status/status-contracts.ts';
 
 // infra/bundle/bundle.ts puts the built console beside the function.
 const files = readConsoleFiles(

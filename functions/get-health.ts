@@ -1,6 +1,6 @@
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
-import { GetHealth, health } from '../lib/status/health.ts';
+import { GetHealth, health } from '../lib/operations/status/health.ts';
 import { openTable } from '../lib/table/open-table.ts';
 
 const table = openTable();

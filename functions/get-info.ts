@@ -1,6 +1,6 @@
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
-import { type Build, GetInfo, infoOf } from '../lib/status/status-contracts.ts';
+import { type Build, GetInfo, infoOf } from '../lib/operations/status/status-contracts.ts';
 
 /** The bundler replaces it, here only: other functions keep their hash from commit to commit. */
 declare const BUILD: Build;

@@ -1,6 +1,6 @@
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { okJson } from '../lib/http/response.ts';
-import { GetOpenApi } from '../lib/status/status-contracts.ts';
+import { GetOpenApi } from '../lib/operations/status/status-contracts.ts';
 import document from '../openapi.json' with { type: 'json' };
 
 // Serialized once per function instance, because the document never changes.

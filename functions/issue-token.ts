@@ -1,10 +1,15 @@
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
+import { openIdentityLogIn } from '../lib/identities/log-in-with-identity.ts';
 import { openGrants } from '../lib/modules/grant-token.ts';
 import { IssueToken } from '../lib/modules/token-contract.ts';
 import { openTable } from '../lib/table/open-table.ts';
+import { openLoginThrottle } from '../lib/throttle/login-throttle.ts';
 
-const grant = openGrants(openTable());
+const table = openTable();
+// One for both: each derives a secret in KMS during the cold start.
+const throttle = openLoginThrottle(table);
+const grant = openGrants(table, throttle, openIdentityLogIn(table, throttle));
 
 /** POST /api/oauth2/token: a token for the credential of a module, or for an ID token. */
 export const handler = publicEndpoint(IssueToken, async ({ source, authorization, body }) => {

@@ -1,9 +1,9 @@
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
-import { sessionView } from '../lib/sessions/session.ts';
 import { ListUserSessions } from '../lib/sessions/session-contracts.ts';
 import { listSessionsOf } from '../lib/sessions/sessions.ts';
 import { openTable } from '../lib/table/open-table.ts';
+import { sessionView } from '../lib/users/session-item.ts';
 
 const table = openTable();
 

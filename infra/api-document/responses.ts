@@ -4,7 +4,7 @@ import { SCIM_TYPE } from '../../lib/http/body.ts';
 import { problem } from '../../lib/http/problem.ts';
 import { rejectionOf } from '../../lib/http/rejection.ts';
 import { ERROR_SCHEMA } from '../../lib/http/scim-error.ts';
-import { needsFactor } from '../../lib/second-factor/user-factor.ts';
+import { needsFactor } from '../../lib/users/user-factor.ts';
 import { countsChanges, type Route } from '../../routes.ts';
 import { EDGE_REJECTION } from '../settings/edge.ts';
 import { jsonSchemaOf } from './schemas.ts';

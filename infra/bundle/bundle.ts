@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { build, type Plugin } from 'esbuild';
 import ts from 'typescript';
-import type { Build } from '../../lib/status/status-contracts.ts';
+import type { Build } from '../../lib/operations/status/status-contracts.ts';
 import project from '../../package.json' with { type: 'json' };
 import type { Transport } from '../settings/transport.ts';
 import { buildConsole } from './console.ts';

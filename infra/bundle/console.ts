@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 import { build } from 'esbuild';
-import { SUFFIXES } from '../../lib/status/console-files.ts';
+import { SUFFIXES } from '../../lib/operations/status/console-files.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const ENTRIES = { '%SCRIPT%': 'console/main.tsx', '%STYLE%': 'console/style.css' } as const;

@@ -1,12 +1,12 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
-import { assertionUsed, readAssertion } from '../identities/assertion.ts';
 import { verifyIdToken } from '../identities/id-token.ts';
 import { type Issuer, openIssuers } from '../identities/issuer.ts';
-import { issuerKeysKey, keysIn } from '../identities/issuer-keys.ts';
 import { linked } from '../identities/link-identity.ts';
 import type { Table } from '../table/table.ts';
 import { attemptBy } from '../throttle/login-throttle.ts';
+import { assertionUsed, readAssertion } from '../tokens/assertion.ts';
+import { issuerKeysKey, keysIn } from '../tokens/issuer-keys.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import { openProof, type Proof, type ProofServices, proveOwner } from './owner-proof.ts';
 

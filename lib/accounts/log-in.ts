@@ -8,12 +8,6 @@ import {
   openFactorSecrets,
 } from '../second-factor/factor-secrets.ts';
 import { factorAfter, isRecoveryForm, separateCode } from '../second-factor/second-factor.ts';
-import {
-  type FactorRequirement,
-  factorRequiredFrom,
-  openFactorRequirement,
-} from '../second-factor/user-factor.ts';
-import { newSession } from '../sessions/session.ts';
 import { type Decision, loadDecideCommit } from '../table/change.ts';
 import { entityKey, type Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -31,8 +25,14 @@ import {
   logEmergency,
   readEmergency,
 } from '../users/emergency-account.ts';
+import { newSession } from '../users/new-session.ts';
 import { type Session, sessionStarted } from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
+import {
+  type FactorRequirement,
+  factorRequiredFrom,
+  openFactorRequirement,
+} from '../users/user-factor.ts';
 import { loginGuardKey } from '../users/user-items.ts';
 import { isLogin } from '../users/user-schema.ts';
 import { actorOf, auditEventFor, findUser, userOf } from '../users/user-table.ts';

@@ -6,11 +6,11 @@ import {
   openFactorSecrets,
 } from '../second-factor/factor-secrets.ts';
 import { factorAfter } from '../second-factor/second-factor.ts';
-import type { SecondFactor } from '../second-factor/user-factor.ts';
 import type { Table } from '../table/table.ts';
 import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
 import type { Rejected } from '../throttle/run-attempt.ts';
 import type { User } from '../users/user.ts';
+import type { SecondFactor } from '../users/user-factor.ts';
 
 /* The password, and a code, with which the user of a session proves to own the account. */
 

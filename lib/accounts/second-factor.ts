@@ -10,12 +10,12 @@ import {
   newRecoveryCodes,
 } from '../second-factor/second-factor.ts';
 import { base32, otpauthUri } from '../second-factor/totp.ts';
-import type { SecondFactor } from '../second-factor/user-factor.ts';
 import { attemptBy } from '../throttle/login-throttle.ts';
 import { issuer } from '../tokens/token.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import { factorChange } from '../users/credential-table.ts';
 import { allLogInsEnded, sessionKept } from '../users/session-item.ts';
+import type { SecondFactor } from '../users/user-factor.ts';
 import { auditEventFor } from '../users/user-table.ts';
 import { type Proof, type ProofServices, proveOwner, requireSamePassword } from './owner-proof.ts';
 

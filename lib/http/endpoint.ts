@@ -1,13 +1,13 @@
-import { endedSessions } from '../authorization/account-limits.ts';
-import { authorize, openAccessSettings } from '../authorization/authorize.ts';
 import { type ProtectedContract, scopeOf } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import { limitColdStart } from '../runtime/execution-environment.ts';
 import { settleAll } from '../runtime/waiting.ts';
+import { authorize, openAccessSettings } from '../sessions/authorize.ts';
 import { openTable } from '../table/open-table.ts';
 import type { Table } from '../table/table.ts';
 import { openTokenUses } from '../tokens/api-token.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
+import { endedSessions } from '../users/account-limits.ts';
 import type { AuthorizedCaller, Caller } from '../users/caller.ts';
 import { lambdaHandler, type Request } from './lambda-handler.ts';
 import type { Response } from './response.ts';

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import { ROLES, type Role } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
+import { type Claims, verifyAssertion } from '../tokens/assertion.ts';
+import type { IssuerKey } from '../tokens/issuer-keys.ts';
 import { email, isLogin } from '../users/user-schema.ts';
 import { isReservedLogin } from '../users/user-table.ts';
-import { type Claims, verifyAssertion } from './assertion.ts';
 import type { Issuer } from './issuer.ts';
-import type { IssuerKey } from './issuer-keys.ts';
 
 /* ID tokens (OpenID Connect Core 1.0, section 2), and what this service takes from them. */
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { ALERT, type Contract, ROLES } from '../contract/contract.ts';
 import { matching, text } from '../contract/fields.ts';
+import { subject } from '../tokens/assertion.ts';
 import { loginInPath } from '../users/user-schema.ts';
-import { subject } from './assertion.ts';
 import { CODE_VERIFIER } from './id-token.ts';
 
 const shared = { tag: 'Single sign-on', entityName: 'userManagement' } as const;

@@ -3,7 +3,6 @@ import { ROLES, type Role } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { notified } from '../mail/outbox.ts';
-import { newSession } from '../sessions/session.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -16,9 +15,12 @@ import {
   withConditionOn,
 } from '../table/write.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
+import { assertionUsed, type Claims, readAssertion } from '../tokens/assertion.ts';
 import { openIssuer } from '../tokens/issue-token.ts';
+import { issuerKeysKey, keysIn } from '../tokens/issuer-keys.ts';
 import { tokenLifetimeSeconds } from '../tokens/token.ts';
 import { newAccount } from '../users/create-user.ts';
+import { newSession } from '../users/new-session.ts';
 import { type Session, sessionStarted } from '../users/session-item.ts';
 import type { Identity, User } from '../users/user.ts';
 import { identityGuardKey, loginGuardKey, rosterIdsOf, rosterKey } from '../users/user-items.ts';
@@ -32,7 +34,6 @@ import {
   modification,
   userChanges,
 } from '../users/user-table.ts';
-import { assertionUsed, type Claims, readAssertion } from './assertion.ts';
 import {
   hasSecondFactor,
   newLogin,
@@ -41,8 +42,7 @@ import {
   verifiedAddress,
   verifyIdToken,
 } from './id-token.ts';
-import { type Issuer, openIssuers } from './issuer.ts';
-import { issuerKeysKey, keysIn } from './issuer-keys.ts';
+import { hasIssuers, type Issuer, openIssuers } from './issuer.ts';
 
 interface Services {
   readonly table: Table;
@@ -51,13 +51,21 @@ interface Services {
   readonly issueToken: (user: User, session: Session) => Promise<string>;
 }
 
-/** Opens what log-ins with identity providers need, with the keys and settings of the stack. */
-export const openIdentityLogIn = (table: Table, throttle: LoginThrottle): Services => ({
-  table,
-  issuers: openIssuers(),
-  throttle,
-  issueToken: openIssuer(table),
-});
+/**
+ * Opens the log-in with identity providers, with the keys and settings of the stack; undefined
+ * without providers, as its function may not sign tokens of people then.
+ */
+export function openIdentityLogIn(table: Table, throttle: LoginThrottle) {
+  if (!hasIssuers()) return undefined;
+  const services = { table, issuers: openIssuers(), throttle, issueToken: openIssuer(table) };
+  return (source: Source, sent: Sent) => logInWithIdentity(services, source, sent);
+}
+
+/** An ID token, and the code verifier of who has asked for it (RFC 7636). */
+interface Sent {
+  readonly assertion: string;
+  readonly codeVerifier: string;
+}
 
 /** The token of a session, and its user. */
 interface LoggedIn {
@@ -79,7 +87,7 @@ interface LoggedIn {
 export async function logInWithIdentity(
   { table, issuers, throttle, issueToken }: Services,
   source: Source,
-  { assertion, codeVerifier }: { readonly assertion: string; readonly codeVerifier: string },
+  { assertion, codeVerifier }: Sent,
 ): Promise<LoggedIn> {
   const unverified = readAssertion(assertion);
   const issuer = issuers.find((known) => known.issuer === unverified.issuer);

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Table } from '../table/table.ts';
+import { type Claims, subject } from '../tokens/assertion.ts';
 import { identityGuardKey, loginGuardKey } from '../users/user-items.ts';
 import { findUser } from '../users/user-table.ts';
-import { type Claims, subject } from './assertion.ts';
 import { hasSecondFactor, newLogin, rolesBy, verifiedAddress } from './id-token.ts';
 import { type Issuer, requireIssuer } from './issuer.ts';
 

@@ -45,8 +45,14 @@ export const decrypted = (
   confValue: string,
   integration: Integration,
 ): DecryptedParameter => ({
-  ...{ id, integration, confName, confValue },
-  ...{ confDescription, secret, secretVersion, version },
+  id,
+  integration,
+  confName,
+  confValue,
+  confDescription,
+  secret,
+  secretVersion,
+  version,
 });
 
 /**

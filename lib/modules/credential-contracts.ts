@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type Access, ALERT, type Contract } from '../contract/contract.ts';
 import { idInPath, instant, optionalText, text } from '../contract/fields.ts';
-import { subject } from '../identities/assertion.ts';
+import { subject } from '../tokens/assertion.ts';
 
 const shared = { tag: 'Modules', entityName: 'utmIntegration' } as const;
 const administrators = { anyRole: ['ROLE_ADMIN'] } as const satisfies Access;

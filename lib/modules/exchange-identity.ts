@@ -1,7 +1,7 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
-import { type Claims, readAssertion, verifyAssertion } from '../identities/assertion.ts';
-import { type IssuerKey, issuerKeysKey, keysIn } from '../identities/issuer-keys.ts';
+import { type Claims, readAssertion, verifyAssertion } from '../tokens/assertion.ts';
+import { type IssuerKey, issuerKeysKey, keysIn } from '../tokens/issuer-keys.ts';
 import { type ConfirmedCredential, confirmedCredential, identityOf } from './credential.ts';
 import {
   type ExchangedCredential,

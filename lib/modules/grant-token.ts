@@ -1,10 +1,8 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
-import { JWT_BEARER } from '../identities/assertion.ts';
-import { hasIssuers } from '../identities/issuer.ts';
-import { logInWithIdentity, openIdentityLogIn } from '../identities/log-in-with-identity.ts';
 import type { Table } from '../table/table.ts';
-import { openLoginThrottle } from '../throttle/login-throttle.ts';
+import type { LoginThrottle } from '../throttle/login-throttle.ts';
+import { JWT_BEARER } from '../tokens/assertion.ts';
 import { integrationOfClient } from './credential.ts';
 import { type ClientCredentials, MODULE_SCOPE } from './credential-contracts.ts';
 import { exchangeCredential, openExchange } from './exchange-credential.ts';
@@ -27,17 +25,19 @@ interface Granted {
   readonly callerId?: number;
 }
 
+/** Starts the session of a person for an ID token. */
+type LogIn = (
+  source: Source,
+  sent: { readonly assertion: string; readonly codeVerifier: string },
+) => Promise<Pick<Granted, 'token' | 'expiresInSeconds'> & { readonly userId: number }>;
+
 /**
- * Opens the grants of a stack. They fail with unsupported-grant, and as the exchanges and the
- * log-in do.
+ * Opens the grants of a stack, which has a log-in for people if it has identity providers. They
+ * fail with unsupported-grant, and as the exchanges and the log-in do.
  */
-export function openGrants(table: Table) {
-  // One for both: each derives a secret in KMS during the cold start.
-  const throttle = openLoginThrottle(table);
+export function openGrants(table: Table, throttle: LoginThrottle, logIn: LogIn | undefined) {
   const modules = openExchange(table, throttle);
   const moduleIssuers = openModuleIssuers();
-  // Without identity providers, the function may not sign tokens of people.
-  const people = hasIssuers() ? openIdentityLogIn(table, throttle) : undefined;
   return async (
     source: Source,
     authorization: string | undefined,
@@ -54,11 +54,8 @@ export function openGrants(table: Table) {
       const module = await exchangeIdentity(modules, moduleIssuers, source, sent);
       return { ...module, scope: MODULE_SCOPE };
     }
-    if (!isBearer || !people) throw new Failure('unsupported-grant');
-    const { userId, ...session } = await logInWithIdentity(people, source, {
-      assertion,
-      codeVerifier,
-    });
+    if (!isBearer || !logIn) throw new Failure('unsupported-grant');
+    const { userId, ...session } = await logIn(source, { assertion, codeVerifier });
     return { ...session, callerId: userId };
   };
 }

@@ -1,7 +1,4 @@
 import { auditItem } from '../audit/audit-entry.ts';
-import { changeCountItem } from '../authorization/account-limits.ts';
-import { assertionItem } from '../identities/assertion.ts';
-import { issuerKeysItem } from '../identities/issuer-keys.ts';
 import {
   credentialItem,
   integrationItem,
@@ -22,7 +19,10 @@ import type { Key } from '../table/keys.ts';
 import { readCountItem } from '../table/read-budget.ts';
 import { attemptsItem, rejectionItem, sourceItem } from '../throttle/attempt-items.ts';
 import { tokenUseItem } from '../tokens/api-token.ts';
+import { assertionItem } from '../tokens/assertion.ts';
+import { issuerKeysItem } from '../tokens/issuer-keys.ts';
 import { notBeforeItem, publicKeyItem } from '../tokens/token.ts';
+import { changeCountItem } from '../users/account-limits.ts';
 import { armingItem } from '../users/emergency-account.ts';
 import { apiTokenItem, sessionItem } from '../users/session-item.ts';
 import * as users from '../users/user-items.ts';

@@ -1,8 +1,8 @@
 import { hkdfSync } from 'node:crypto';
 import { requireEnv } from '../runtime/execution-environment.ts';
 import { generateMac, idOfKey, sharedKms } from '../runtime/kms.ts';
+import { RECOVERY_CODES } from '../users/user-factor.ts';
 import { base32 } from './totp.ts';
-import { RECOVERY_CODES } from './user-factor.ts';
 
 /** The secrets of a second factor, which are never stored. */
 export interface FactorSecrets {

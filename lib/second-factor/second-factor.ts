@@ -1,17 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { ALL_RECOVERY_CODES, type PendingFactor, type SecondFactor } from '../users/user-factor.ts';
 import type { FactorSecrets } from './factor-secrets.ts';
 import { isEqual, stepOf } from './totp.ts';
 import { appendedCode, asRecoveryCode, typedCode } from './typed-code.ts';
-import { ALL_RECOVERY_CODES, type SecondFactor } from './user-factor.ts';
-
-/** A second factor that no code has confirmed: only the session that has requested it can do so. */
-export interface PendingFactor {
-  readonly nonce: string;
-  /** The id (jti) of the token of that session. */
-  readonly session: string;
-  /** Seconds since 1970. */
-  readonly expires: number;
-}
 
 /** The time that somebody needs to read a secret into an authenticator. */
 const PENDING_SECONDS = 15 * 60;

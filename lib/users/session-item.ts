@@ -81,6 +81,19 @@ export const sessionItem: ItemDeclaration = {
 
 export const sessionOf = (item: Item): Session => attributesOf(item) as unknown as Session;
 
+/** The response form of a session; `current` is the one that makes the request. */
+export const sessionView = (session: Session, currentSeries: string) => ({
+  series: session.jti,
+  tokenDate: session.startedAt,
+  ipAddress: session.ipAddress,
+  userAgent: session.userAgent,
+  remembered: session.remembered,
+  secondFactor: session.secondFactor,
+  issuer: session.issuer ?? null,
+  expires: new Date(session.expires * 1000).toISOString(),
+  current: session.jti === currentSeries,
+});
+
 /** The counts of a user, with which a new session starts. */
 export const sessionCounts = ({ passwordChanges, sessionEndings = 0 }: User): SessionCounts => ({
   passwordChanges,

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { ALL_RECOVERY_CODES } from '../second-factor/user-factor.ts';
 import { count, type ItemDeclaration, id, text } from '../table/item-kind.ts';
 import { idText, isEntity, type Key } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
+import { ALL_RECOVERY_CODES } from './user-factor.ts';
 
 const secondFactor = () =>
   v.object({

@@ -7,9 +7,8 @@ import {
   viewOf,
 } from '../contract/entity-fields.ts';
 import { isReachable } from '../mail/address.ts';
-import type { PendingFactor } from '../second-factor/second-factor.ts';
-import type { SecondFactor } from '../second-factor/user-factor.ts';
 import type { Version } from '../table/write.ts';
+import type { PendingFactor, SecondFactor } from './user-factor.ts';
 import { MAILED_KEY_SECONDS } from './user-items.ts';
 
 /** A user account as stored, without the item's keys. */

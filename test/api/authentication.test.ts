@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { health } from '../../lib/status/health.ts';
+import { health } from '../../lib/operations/status/health.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { awsError } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authenticator } from '../../infra/commands/deploy/authenticator.ts';
-import { issuerKeysKey } from '../../lib/identities/issuer-keys.ts';
 import { commit } from '../../lib/table/change.ts';
 import { nextVersion } from '../../lib/table/write.ts';
+import { issuerKeysKey } from '../../lib/tokens/issuer-keys.ts';
 import { findLiveSessions } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import { deletion, findUser, modification } from '../../lib/users/user-table.ts';

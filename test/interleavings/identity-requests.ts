@@ -1,8 +1,8 @@
 import { linkOwnIdentity } from '../../lib/accounts/link-own-identity.ts';
-import { issuerKeysKey } from '../../lib/identities/issuer-keys.ts';
 import { linkIdentity, unlinkIdentity } from '../../lib/identities/link-identity.ts';
 import { logInWithIdentity } from '../../lib/identities/log-in-with-identity.ts';
 import type { Item } from '../../lib/table/table.ts';
+import { issuerKeysKey } from '../../lib/tokens/issuer-keys.ts';
 import type { Identity, User } from '../../lib/users/user.ts';
 import { identityGuardKey } from '../../lib/users/user-items.ts';
 import { idToken, issuerAt, makeProviderKey, nonceOf } from '../support/instance/provider.ts';

@@ -1,6 +1,5 @@
 import { type Role, SCOPES } from '../../lib/contract/contract.ts';
 import { emailKey } from '../../lib/mail/address.ts';
-import { ALL_RECOVERY_CODES } from '../../lib/second-factor/user-factor.ts';
 import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
@@ -8,6 +7,7 @@ import type { Caller } from '../../lib/users/caller.ts';
 import { hashOf, mailboxHashOf } from '../../lib/users/mailed-keys.ts';
 import { apiTokenKey, type Session, sessionKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
+import { ALL_RECOVERY_CODES } from '../../lib/users/user-factor.ts';
 import {
   emailGuardKey,
   loginGuardKey,

@@ -1,9 +1,9 @@
 import assert, { AssertionError } from 'node:assert/strict';
 import * as v from 'valibot';
-import { authorize } from '../../lib/authorization/authorize.ts';
 import { scopeOf } from '../../lib/contract/contract.ts';
 import { applyPlan, makePlan } from '../../lib/operations/plan/plan.ts';
 import { ApplyPlan, MakePlan } from '../../lib/operations/plan/plan-contracts.ts';
+import { authorize } from '../../lib/sessions/authorize.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { User } from '../../lib/users/user.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';

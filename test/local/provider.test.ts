@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { issuerSetting, startProvider } from '../../infra/local/provider.ts';
 import { issuers } from '../../infra/settings/issuers.ts';
-import { issuerKeysKey } from '../../lib/identities/issuer-keys.ts';
+import { issuerKeysKey } from '../../lib/tokens/issuer-keys.ts';
 import { runCommand } from '../support/commands/run-command.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';

@@ -17,7 +17,7 @@ import {
 
 /** A reload takes one second; a busy machine needs longer. */
 const PRINTED_WITHIN_MS = 240_000;
-const INFO = 'lib/status/status-contracts.ts';
+const INFO = 'lib/operations/status/status-contracts.ts';
 const HANDLER = 'functions/get-info.ts';
 /** A part of all functions. */
 const SHARED = 'lib/http/lambda-handler.ts';

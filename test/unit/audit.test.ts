@@ -8,8 +8,8 @@ import {
   permanentAuditKey,
 } from '../../lib/audit/audit-entry.ts';
 import { entryOf, readAudits } from '../../lib/audit/read-audits.ts';
-import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
+import { authorize } from '../../lib/sessions/authorize.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';

@@ -1,9 +1,9 @@
 import { expect, it, vi } from 'vitest';
-import { endedSessions } from '../../lib/authorization/account-limits.ts';
-import { authorize, openAccessSettings } from '../../lib/authorization/authorize.ts';
 import type { Access } from '../../lib/contract/contract.ts';
+import { authorize, openAccessSettings } from '../../lib/sessions/authorize.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { put, remove, set, versionIs } from '../../lib/table/write.ts';
+import { endedSessions } from '../../lib/users/account-limits.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
 import { sessionKey } from '../../lib/users/session-item.ts';
 import { memoryTable, recordsIn } from '../support/doubles/memory-table.ts';

@@ -6,7 +6,7 @@ import {
   findConsoleFile,
   preferredCoding,
   readConsoleFiles,
-} from '../../lib/status/console-files.ts';
+} from '../../lib/operations/status/console-files.ts';
 
 /* test/api/console.test.ts has the responses to requests. */
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { assertionUsed, readAssertion, verifyAssertion } from '../../lib/identities/assertion.ts';
 import {
   hasSecondFactor,
   rolesBy,
@@ -8,6 +7,7 @@ import {
   verifyIdToken,
 } from '../../lib/identities/id-token.ts';
 import { claim } from '../../lib/table/write.ts';
+import { assertionUsed, readAssertion, verifyAssertion } from '../../lib/tokens/assertion.ts';
 import { freezeClock } from '../support/doubles/time.ts';
 import {
   idToken,

@@ -26,7 +26,7 @@ import {
   needsFactor,
   openFactorRequirement,
   type SecondFactor,
-} from '../../lib/second-factor/user-factor.ts';
+} from '../../lib/users/user-factor.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
 import { cpuMsOf } from '../support/doubles/time.ts';
 

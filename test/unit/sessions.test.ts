@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { newSession } from '../../lib/sessions/session.ts';
+import { newSession } from '../../lib/users/new-session.ts';
 import { hasProvidersFactor, isLive } from '../../lib/users/session-item.ts';
 import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
 

@@ -5,8 +5,8 @@ import {
   OPERATOR_NAME,
   PROVIDER_NAME,
 } from '../../lib/audit/audit-entry.ts';
-import { authorize } from '../../lib/authorization/authorize.ts';
 import { newClientId } from '../../lib/modules/credential.ts';
+import { authorize } from '../../lib/sessions/authorize.ts';
 import { userCreated } from '../../lib/users/create-user.ts';
 import { modify, updateUser } from '../../lib/users/update-user.ts';
 import type { User } from '../../lib/users/user.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { usableKeys } from '../../../lib/identities/issuer-keys.ts';
+import { usableKeys } from '../../../lib/tokens/issuer-keys.ts';
 import { ALGORITHMS } from '../../settings/issuers.ts';
 import { isHttpUrl } from '../../settings/setting.ts';
 import { print } from '../command-line.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Build } from '../../../lib/status/status-contracts.ts';
+import type { Build } from '../../../lib/operations/status/status-contracts.ts';
 import { print, printError } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
 import { authenticator } from './authenticator.ts';

@@ -6,7 +6,6 @@ import {
 } from '../../integrations/integration.ts';
 import { credentialKey } from '../../integrations/integration-items.ts';
 import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
-import type { SecondFactor } from '../../second-factor/user-factor.ts';
 import { commit, loadDecideCommit } from '../../table/change.ts';
 import { type ItemKind, sequenceKey } from '../../table/item-kind.ts';
 import {
@@ -21,6 +20,7 @@ import type { TableScanner } from '../../table/table-scanner.ts';
 import { attributesAre, EXISTS, nextVersion, remove, set } from '../../table/write.ts';
 import { NotGatehouseTable } from '../../table/wrong-table.ts';
 import { notBeforeKey } from '../../tokens/token.ts';
+import type { SecondFactor } from '../../users/user-factor.ts';
 import { MAILED_KEY_SECONDS, rosterKey } from '../../users/user-items.ts';
 import { userOf } from '../../users/user-table.ts';
 import { findDefect } from '../integrity/find-defect.ts';

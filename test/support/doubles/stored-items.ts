@@ -1,8 +1,8 @@
-import { authorize } from '../../../lib/authorization/authorize.ts';
 import type { Role } from '../../../lib/contract/contract.ts';
 import type { Integration } from '../../../lib/integrations/integration.ts';
 import { integrators } from '../../../lib/integrations/integration-contracts.ts';
 import type { StoredParameter } from '../../../lib/integrations/parameter-table.ts';
+import { authorize } from '../../../lib/sessions/authorize.ts';
 import { sequenceKey, totalKey } from '../../../lib/table/item-kind.ts';
 import { entityKey } from '../../../lib/table/keys.ts';
 import type { Item, Table } from '../../../lib/table/table.ts';

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
-import { issuerKeysKey } from '../../../lib/identities/issuer-keys.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { claim } from '../../../lib/table/write.ts';
+import { issuerKeysKey } from '../../../lib/tokens/issuer-keys.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { findUserByLogin } from '../../../lib/users/user-table.ts';
 import { keepOpen } from '../doubles/worker-state.ts';

@@ -8,8 +8,8 @@ import {
 } from 'node:crypto';
 import { inject } from 'vitest';
 import type { Settings } from '../../../infra/settings/settings.ts';
-import type { IssuerKey } from '../../../lib/identities/issuer-keys.ts';
 import type { ModuleIssuer } from '../../../lib/modules/module-issuer.ts';
+import type { IssuerKey } from '../../../lib/tokens/issuer-keys.ts';
 
 type Issuer = Settings['issuers'][number];
 

@@ -2,17 +2,11 @@ import { auditEntry } from '../audit/audit-entry.ts';
 import { type Access, isInScope, type Scope } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { settleAll } from '../runtime/waiting.ts';
-import {
-  type FactorRequirement,
-  isInForce,
-  lacksFactor,
-  needsFactor,
-  openFactorRequirement,
-} from '../second-factor/user-factor.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, type Condition, EXISTS, withConditionOn } from '../table/write.ts';
+import { type EndedSessions, endedSessions, requireChangeLeft } from '../users/account-limits.ts';
 import type { AuthorizedCaller, Caller, CallerFrom, ChangeRule } from '../users/caller.ts';
 import {
   type AccessState,
@@ -24,8 +18,14 @@ import {
   sessionOf,
 } from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
+import {
+  type FactorRequirement,
+  isInForce,
+  lacksFactor,
+  needsFactor,
+  openFactorRequirement,
+} from '../users/user-factor.ts';
 import { actorOf, userOf } from '../users/user-table.ts';
-import { type EndedSessions, endedSessions, requireChangeLeft } from './account-limits.ts';
 
 /** What a request requires of its caller. */
 interface Requirements {

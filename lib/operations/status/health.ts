@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { Contract } from '../contract/contract.ts';
-import { Failure } from '../contract/failure.ts';
-import { formatKey } from '../table/format.ts';
-import type { Table } from '../table/table.ts';
+import type { Contract } from '../../contract/contract.ts';
+import { Failure } from '../../contract/failure.ts';
+import { formatKey } from '../../table/format.ts';
+import type { Table } from '../../table/table.ts';
 
 /** GET /api/health: whether the service works, for monitoring without a token. */
 export const GetHealth = {

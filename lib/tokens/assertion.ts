@@ -16,8 +16,8 @@ import { matching, text } from '../contract/fields.ts';
 import { count, type ItemDeclaration } from '../table/item-kind.ts';
 import type { Key } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
-import { CLOCK_SKEW_SECONDS } from '../tokens/token.ts';
 import type { IssuerKey } from './issuer-keys.ts';
+import { CLOCK_SKEW_SECONDS } from './token.ts';
 
 /* Tokens of other issuers that are exchanged for tokens of this service (RFC 7523). */
 

@@ -5,7 +5,7 @@ import { count, type ItemDeclaration } from '../table/item-kind.ts';
 import { idText } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { windowCounter } from '../table/window-counter.ts';
-import type { Caller } from '../users/caller.ts';
+import type { Caller } from './caller.ts';
 
 /*
  * What one account can cost: its changes, and requests in sessions that have ended.

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Source } from '../contract/source.ts';
-import { type Session, sessionCounts } from '../users/session-item.ts';
-import type { User } from '../users/user.ts';
+import { type Session, sessionCounts } from './session-item.ts';
+import type { User } from './user.ts';
 
 // Browsers name themselves at the end: Edge and Opera after 110 to 150 characters.
 const USER_AGENT_LENGTH_MAX = 255;
@@ -35,16 +35,3 @@ export function newSession(
     ...sessionCounts(user),
   };
 }
-
-/** The response form of a session; `current` is the one that makes the request. */
-export const sessionView = (session: Session, currentSeries: string) => ({
-  series: session.jti,
-  tokenDate: session.startedAt,
-  ipAddress: session.ipAddress,
-  userAgent: session.userAgent,
-  remembered: session.remembered,
-  secondFactor: session.secondFactor,
-  issuer: session.issuer ?? null,
-  expires: new Date(session.expires * 1000).toISOString(),
-  current: session.jti === currentSeries,
-});

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Contract } from '../contract/contract.ts';
+import type { Contract } from '../../contract/contract.ts';
 
 /**
  * GET /management/info: JHipster clients request it on every page load and show an error if it

@@ -18,6 +18,15 @@ export interface SecondFactor {
   readonly recoveryCodes: number;
 }
 
+/** A second factor that no code has confirmed: only the session that has requested it can do so. */
+export interface PendingFactor {
+  readonly nonce: string;
+  /** The id (jti) of the token of that session. */
+  readonly session: string;
+  /** Seconds since 1970. */
+  readonly expires: number;
+}
+
 export const RECOVERY_CODES = 10;
 /** The value of `recoveryCodes` while all can be used. */
 export const ALL_RECOVERY_CODES = 2 ** RECOVERY_CODES - 1;
