@@ -254,6 +254,22 @@ describe('the function', () => {
     );
   });
 
+  it('that reserves executions gets them back by the steps of docs/restore.md', () => {
+    const document = readFileSync(join(import.meta.dirname, '../../docs/restore.md'), 'utf8');
+    const prefixes = [...document.matchAll(/starts_with\(LogicalResourceId, '(\w+)'\)/g)].map(
+      ([, prefix = '']) => prefix,
+    );
+    const functions = Object.entries(resourcesOf(prod, 'AWS::Lambda::Function'));
+    const reserving = functions.filter(
+      ([, { Properties }]) => Properties.ReservedConcurrentExecutions !== undefined,
+    );
+    const named = functions.filter(([id]) => prefixes.some((prefix) => id.startsWith(prefix)));
+    const idsOf = (found: typeof functions) => found.map(([id]) => id);
+
+    expect(reserving).toHaveLength(4);
+    expect(idsOf(named)).toEqual(idsOf(reserving));
+  });
+
   it('of a route has the settings in its environment, wherever it has the variable', () => {
     const joined = (one: string, two: string) => ({
       'Fn::Join': ['', [arnOf(one), ',', arnOf(two)]],
