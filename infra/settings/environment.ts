@@ -83,7 +83,8 @@ export const environmentSettings = {
   auditLogDays: v.optional(
     setting(
       'Also writes the audit trail to [a log](operating.md#the-audit-trail-in-another-system), ' +
-        'which keeps it for so long; 9999 keeps it forever. There is none unless this is set.',
+        'which keeps it for that many days; 9999 keeps it forever. Without it, the trail is in ' +
+        'the table only.',
       retentionDays,
       { unit: 'days', example: 1827 },
     ),
