@@ -65,7 +65,7 @@ export function metricsOf(of: {
     emergencies: logged('emergencies'),
     /** Milliseconds that a mail has waited when the function receives it. */
     mailDelay: delayOf(of.mailFunction),
-    /** Milliseconds that an entry has waited; absent without a log of the audit trail. */
+    /** Milliseconds that an entry to log, or a use of an API token, has waited. */
     auditDelay: delayOf(of.auditFunction),
     findings: logged('findings', Stats.MAXIMUM),
     verifications: logged('findings', Stats.SAMPLE_COUNT),

@@ -164,7 +164,7 @@ export function smallTable(costs: ReadonlyMap<string, RequestCost>, template: Te
   const request = mean(costs, (cost) => cost.total) / 1e6;
   const module = moduleCosts(costs)(60);
   return table(
-    ['users', 'modules', 'without traffic', 'users', 'modules', 'a month'],
+    ['users', 'modules', 'fixed', 'cost of users', 'cost of modules', 'total'],
     [
       [20, 5],
       [200, 50],
