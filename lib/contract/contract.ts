@@ -75,8 +75,8 @@ export const isInScope = (granted: readonly Scope[], required: Scope): boolean =
   granted.includes(required) || granted.includes(required.replace(/:read$/, ':write') as Scope);
 
 /**
- * Requests whose durations are counted together, because they are expected to take about as long: a
- * login hashes, a reset waits on purpose, a change is a transaction.
+ * Requests whose durations are counted together: a login hashes, a change is a transaction, and a
+ * reset is requested by one write, and finished by a hash and a transaction.
  */
 export type RequestKind = 'login' | 'reset' | 'change' | 'read';
 
