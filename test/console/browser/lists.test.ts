@@ -32,14 +32,14 @@ it('a day of a filter is the day that is shown, in the zone of the browser', asy
   });
 });
 
-it('single signs open the field or the shortcuts until they are switched off', async () => {
+it('single symbols open the field or the shortcuts until they are switched off', async () => {
   await page.goto('/console/about');
   await button('Go to').waitFor();
   await press('/');
   await page.getByRole('dialog', { name: 'Go to' }).waitFor();
   await press('Escape');
   await press('?');
-  await button('Single signs act: / and ?').click();
+  await button('Single symbols act: / and ?').click();
   await press('Escape');
   await press('/');
   await settle();
