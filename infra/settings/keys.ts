@@ -109,7 +109,7 @@ export const keySettings = {
         }),
         from: setting(
           'The first day, in UTC, on which such a user without a second factor can do nothing ' +
-            'but turn one on. Until then, responses to logins and to requests for the own ' +
+            'but turn one on. Until then, responses to log-ins and to requests for the own ' +
             'account announce it.',
           v.pipe(v.string(), v.isoDate(), v.check(isDay, 'must be a day that exists')),
           { example: '2027-01-15' },
@@ -134,7 +134,7 @@ export const keySettings = {
   ),
   tokenLife: v.optional(
     setting(
-      'How long a login lasts.',
+      'How long a log-in lasts.',
       v.pipe(
         v.strictObject({
           minutes: v.optional(

@@ -82,7 +82,7 @@ export const limitSettings = {
     v.pipe(
       count(
         'requests per second',
-        'The sustained rate of [each route](performance.md#throttles), twice as much for logins ' +
+        'The sustained rate of [each route](performance.md#throttles), twice as much for log-ins ' +
           'and resets; beyond it and its burst, API Gateway responds with 429.',
       ),
       atMost(50_000, 'five times the default quota of an account'),
@@ -93,7 +93,7 @@ export const limitSettings = {
     v.pipe(
       count(
         'instances',
-        'The reserved concurrency of each of the four functions of logins and resets, which ' +
+        'The reserved concurrency of each of the four functions of log-ins and resets, which ' +
           'serve up to ten requests a second per instance. It counts against the quota of the ' +
           'account, of which 100 must remain unreserved. If it is not set, the quota is the limit.',
       ),
@@ -114,7 +114,7 @@ export const limitSettings = {
       'per 15 minutes',
       'Wrong passwords of one source address, across all accounts. [The login ' +
         'throttle](performance.md#the-login-throttle) allows it as many requests for resets, and ' +
-        'ten times as many logins; beyond them, the service responds with 429.',
+        'ten times as many log-ins; beyond them, the service responds with 429.',
     ),
     100,
   ),
