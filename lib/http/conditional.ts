@@ -19,6 +19,7 @@ export function preconditionOf({
   if (ifMatch === undefined && ifNoneMatch === undefined) return undefined;
   return {
     includes: (version) => isAcceptedByIfMatch(ifMatch, version) && !isKnown(ifNoneMatch, version),
+    isNegative: ifMatch === undefined,
   };
 }
 

@@ -191,7 +191,13 @@ const newVersion = (count: number): Version => `${count}-${randomUUID()}`;
  * The versions of an entity that the client accepts, by If-Match and If-None-Match. Undefined
  * without these headers: it accepts any version.
  */
-export type Precondition = { includes(version: string): boolean } | undefined;
+export type Precondition =
+  | {
+      includes(version: string): boolean;
+      /** Whether it only names versions that it does not accept. */
+      readonly isNegative?: boolean;
+    }
+  | undefined;
 
 /** Fails with version-changed if the entity is not in a state that the client accepts. */
 export function requireVersion(

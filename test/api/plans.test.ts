@@ -312,7 +312,11 @@ it('answers 412 with the plan as it is if something has changed since', async ()
     digest = rejected.body.plan.digest;
   }
 
-  expect((await send('POST', '/api/apply', files)).status).toBe(412);
+  const other = { 'If-None-Match': '"other"' };
+  for (const headers of RELEASE ? [{}] : [{}, other]) {
+    const request = { token: admin, body: files, headers };
+    expect((await gatehouse.call('POST', '/api/apply', request)).status).toBe(412);
+  }
   expect((await apply(files, digest)).status).toBe(200);
   expect((await apply(files, first)).body).toMatchObject({ applied: 0, rest: null });
 });

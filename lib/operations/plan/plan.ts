@@ -6,7 +6,7 @@ import { isOutage } from '../../runtime/outage.ts';
 import { settleAll } from '../../runtime/waiting.ts';
 import { type ReadBudget, readBudget } from '../../table/read-budget.ts';
 import type { Table } from '../../table/table.ts';
-import type { Write } from '../../table/write.ts';
+import type { Precondition, Write } from '../../table/write.ts';
 import type { AuthorizedCaller } from '../../users/caller.ts';
 import type { User } from '../../users/user.ts';
 import { type Chunk, openChunk } from './chunks.ts';
@@ -196,7 +196,7 @@ export async function applyPlan(
   table: Table,
   caller: AuthorizedCaller,
   { values, ...files }: Application,
-  digest: { includes(version: string): boolean } | undefined,
+  digest: Precondition,
   settings: Settings,
 ) {
   const budget = readBudget(table, caller);
@@ -205,7 +205,7 @@ export async function applyPlan(
   const decide = () => decidePlan(table, budget, caller, files, settings);
   const plan = await decide();
   if (plan.planned.length === 0) return { applied: 0, rest: null, retryAfter: null };
-  if (!digest?.includes(plan.digest))
+  if (!digest || digest.isNegative || !digest.includes(plan.digest))
     throw new Failure('version-changed', { plan: planView(plan) });
   if (plan.planned.some(({ refused }) => refused)) throw new Failure('plan-refused');
   await requireValues(plan, values);
