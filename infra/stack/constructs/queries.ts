@@ -116,7 +116,7 @@ const ofQuestions = ({ access, functions }: Logs): Record<string, Query> => ({
   request: [[access, functions], 'filter requestId = "ID"', 'sort @timestamp asc'],
   logins: [
     [functions],
-    'filter kind = "login"',
+    'filter kind = "login" or (route = "POST /api/oauth2/token" and not ispresent(clientId))',
     'fields @timestamp, status, failure, reason, callerId, loginPseudonym, clientAddress, requestId',
     BY_TIME,
   ],
