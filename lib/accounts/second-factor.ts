@@ -14,7 +14,7 @@ import { attemptBy } from '../throttle/login-throttle.ts';
 import { issuer } from '../tokens/token.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import { factorChange } from '../users/credential-table.ts';
-import { allLogInsEnded, sessionKept } from '../users/session-item.ts';
+import { allSessionsEnded, sessionKept } from '../users/session-item.ts';
 import type { SecondFactor } from '../users/user-factor.ts';
 import { auditEventFor } from '../users/user-table.ts';
 import { type Proof, type ProofServices, proveOwner, requireSamePassword } from './owner-proof.ts';
@@ -96,7 +96,7 @@ export async function confirmFactor(
                 factorChange(callerUser, {
                   secondFactor: factor,
                   pendingFactor: undefined,
-                  ...allLogInsEnded(callerUser),
+                  ...allSessionsEnded(callerUser),
                 }),
                 sessionKept(caller, callerUser, 'sessionEndings'),
                 notified('secondFactorChanged', callerUser, now),

@@ -5,9 +5,9 @@ import { type Event, isRead } from './request.ts';
 import type { Response } from './response.ts';
 
 /**
- * The Lambda handler of a row of routes.ts whose contract is public: anyone may call it, without a
- * token, but no browser for a page of another site. Where a token is required, such a page has
- * none.
+ * The Lambda handler of a row of routes.ts whose contract is public: anyone may call it without a
+ * token, except browsers on behalf of the page of another site. Endpoints that require a token need
+ * no such check, because that page has none.
  */
 export function publicEndpoint<const C extends PublicContract>(
   contract: C,

@@ -4,7 +4,7 @@ import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, nextVersion, set, type Write } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
-import { allSessionsEnded } from '../users/session-item.ts';
+import { allSessionsAndTokensEnded } from '../users/session-item.ts';
 import type { Identity, User } from '../users/user.ts';
 import {
   auditEventFor,
@@ -79,7 +79,7 @@ export function unlinkIdentity(
       return {
         writes: [
           releaseIdentity(former),
-          identitiesChanged(user, others, allSessionsEnded(user)),
+          identitiesChanged(user, others, allSessionsAndTokensEnded(user)),
           notified('identityChanged', user, now),
         ],
         result: undefined,

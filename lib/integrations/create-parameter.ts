@@ -42,12 +42,11 @@ export async function createParameter(
   });
 }
 
+type ParameterToAdd = Pick<NewParameter, 'confName' | 'confValue' | 'confDescription' | 'secret'> &
+  Pick<StoredParameter, 'secretVersion'>;
+
 /** Decides the creation of a parameter. Fails as `addParameter` does. */
-export function parameterAdded(
-  integration: Integration,
-  fields: Parameters<typeof addParameter>[1],
-  seal: Seal,
-) {
+export function parameterAdded(integration: Integration, fields: ParameterToAdd, seal: Seal) {
   const { parameter, after } = addParameter(integration, fields, seal);
   const changes = parameterChanges(undefined, parameter);
   return {
@@ -65,8 +64,7 @@ export function parameterAdded(
  */
 export function addParameter(
   integration: Integration,
-  fields: Pick<NewParameter, 'confName' | 'confValue' | 'confDescription' | 'secret'> &
-    Pick<StoredParameter, 'secretVersion'>,
+  fields: ParameterToAdd,
   seal: Seal,
 ): { parameter: StoredParameter; after: Integration } {
   const { confName, confValue, confDescription } = fields;

@@ -26,7 +26,7 @@ export interface Integration {
    * Absent until a parameter is updated, or the table is adopted after a restore, for the first
    * time.
    */
-  readonly module?: Module | undefined;
+  readonly module?: RestartFlag | undefined;
   readonly parameterCount: number;
   /**
    * Includes deleted and skipped parameters. Parameter ids are numbered from it, so an id is never
@@ -100,8 +100,8 @@ interface AuditedReports {
   readonly lastLeftOut?: number | undefined;
 }
 
-/** The process that runs an integration. It loads changed parameters only when it restarts. */
-interface Module {
+/** The flag for a restart, for modules that do not poll. */
+interface RestartFlag {
   readonly needsRestart: boolean;
   /**
    * When the flag was set, in milliseconds since 1970. Clients never see it. Absent while the flag
@@ -116,10 +116,10 @@ interface Module {
  * The module after this many changes of its parameters. A flag that is already set keeps its time.
  */
 export const moduleToRestart = (
-  module: Module | undefined,
+  module: RestartFlag | undefined,
   changes: number,
   now: number,
-): Module => ({
+): RestartFlag => ({
   needsRestart: true,
   needsRestartSince: (module?.needsRestart ? module.needsRestartSince : undefined) ?? now,
   changes: (module?.changes ?? 0) + changes,
@@ -135,7 +135,7 @@ export const PARAMETERS_MAX = 90;
  */
 export const PARAMETER_BYTES_MAX = 192 * 1024;
 
-/** Fields that clients never see. */
+/** Fields that are not in INTEGRATION_FIELDS: `integrationView` and modules have some of them. */
 type InternalField =
   | 'managedBy'
   | 'parameterCount'
@@ -174,7 +174,7 @@ export const integrationView = (integration: Integration) => ({
   managedBy: integration.managedBy,
 });
 
-/** The module object in responses; null until a parameter is updated for the first time. */
-export function moduleView({ module }: Integration): Module | null {
+/** The module object in responses; null until the flag is set for the first time. */
+export function moduleView({ module }: Integration): RestartFlag | null {
   return module ? { needsRestart: module.needsRestart, changes: module.changes } : null;
 }

@@ -147,8 +147,7 @@ const WAIT_MS_MAX = 100;
  * Reads all parameters of an integration that was read, and reports the read units. The list may
  * lack the last creation, even if the integration was read before it: a query may see only some of
  * the writes of a transaction. Every change of a parameter changes the revision, on which whatever
- * follows from the list must depend. A count that stays different is wrong, which does not prevent
- * it.
+ * follows from the list must depend. A count that stays different is wrong; the change goes on.
  */
 export async function allParametersOf(
   table: Table,

@@ -98,10 +98,7 @@ async function sealUnderNewKey(
   };
 }
 
-/**
- * A data key of KMS. Given its bytes, a cipher would import them at each use, which takes a tenth
- * of the processor time of a request.
- */
+/** A data key of KMS, imported once: given its bytes, a cipher would import them at each use. */
 const dataKeyOf = (plaintext: Uint8Array | undefined): KeyObject =>
   createSecretKey(plaintext as Uint8Array);
 

@@ -47,7 +47,10 @@ export interface ConfirmedCredential extends StoredCredential {
   readonly integration: Integration;
 }
 
-/** Requires that the integration lists the credential and that it has an item of its own. */
+/**
+ * The credential if the integration lists it, it has an item of its own and neither has expired;
+ * otherwise undefined.
+ */
 export function confirmedCredential(
   [integrationItem, item]: readonly (Item | undefined)[],
   clientId: string,
@@ -56,7 +59,7 @@ export function confirmedCredential(
   if (!integrationItem || !item) return undefined;
   const integration = integrationOf(integrationItem);
   const listed = activeCredentials(integration, now).find((each) => each.clientId === clientId);
-  // The item is what only the creation can write, so its end counts as well.
+  // Only the creation of a credential writes this item, so its expiry counts as well.
   const isConfirmed = now / 1000 < (item.expires as number);
   return listed && isConfirmed ? { ...listed, hash: item.hash as string, integration } : undefined;
 }

@@ -18,8 +18,8 @@ interface Poll {
 }
 
 /**
- * Reads what a module is wanted to run, and records what it says to run. A number that it could not
- * apply is not sent to it again, although it does not hold it. Fails as `readModule` does, and with
+ * Reads what a module is wanted to run, and records what it says to run. A module that could not
+ * apply the wanted number gets no body for it again. Fails as `readModule` does, and with
  * invalid.
  */
 export async function pollModule(
@@ -28,7 +28,7 @@ export async function pollModule(
   id: number,
   { precondition, running }: Poll,
 ): Promise<WantedConfiguration> {
-  // A user holds no number: what users read also changes without a new one.
+  // Users get no 304: the state that they read also changes without a new number.
   if (!('clientId' in caller)) return readModule(table, caller, id, undefined);
   const { moduleRevision: wanted } = caller.integration;
   const report = knownNumbers(parseRunning(running), wanted);

@@ -147,7 +147,7 @@ export function authorize(
     read ??= readStored(table, caller);
     return read;
   };
-  // The contract: deleting a user does not immediately end existing sessions.
+  // The API demands it: deleting a user does not immediately end existing sessions.
   const canOutliveUser = access === 'authenticated' && !deletionEndsSessions;
   /** Fails with invalid-token, after which clients log in again (RFC 6750, 3.1). */
   function refuse(): never {

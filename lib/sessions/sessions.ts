@@ -5,7 +5,7 @@ import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import { check, versionIs } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
-import { sessionsEnded } from '../users/credential-table.ts';
+import { sessionsAndTokensEnded } from '../users/credential-table.ts';
 import {
   findLiveSessions,
   findSession,
@@ -86,18 +86,23 @@ export function endSession(table: Table, caller: AuthorizedCaller, series: strin
   });
 }
 
-/** Ends all other sessions of the caller than the one of the request. */
+/** Ends all API tokens of the caller, and all sessions but the one of the request. */
 export function endOtherSessions(caller: AuthorizedCaller): Promise<void> {
   return caller.change({
     decide: ({ callerUser }) => ({
-      writes: [sessionsEnded(callerUser), sessionKept(caller, callerUser, 'sessionEndings')],
+      writes: [
+        sessionsAndTokensEnded(callerUser),
+        sessionKept(caller, callerUser, 'sessionEndings'),
+      ],
       result: undefined,
       event: auditEventFor('sessions.ended', callerUser, []),
     }),
   });
 }
 
-/** Ends all sessions of the user with this login. Fails with not-found and forbidden. */
+/**
+ * Ends all sessions and API tokens of the user with this login. Fails with not-found and forbidden.
+ */
 export function endSessionsOf(
   table: Table,
   caller: AuthorizedCaller,
@@ -108,7 +113,7 @@ export function endSessionsOf(
     decide: ({ loaded: user }) => {
       if (!user) throw new Failure('not-found');
       return {
-        writes: [sessionsEnded(user)],
+        writes: [sessionsAndTokensEnded(user)],
         result: undefined,
         event: auditEventFor('sessions.ended', user, []),
       };

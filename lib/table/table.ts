@@ -2,7 +2,7 @@ import type { TooLong } from '../contract/failure.ts';
 import type { Key, Sequence } from './keys.ts';
 import type { Write } from './write.ts';
 
-/** A stored item. The attributes of each entity are defined in its `*-table.ts`. */
+/** A stored item. operations/item-kinds.ts lists the kinds, which declare their attributes. */
 export type Item = Record<string, unknown> & Key;
 
 /** The attributes of an item without its keys. */

@@ -79,8 +79,8 @@ export function openVerifier<T = never>(
   const kinds: readonly TokenKind<Caller | T>[] = [person, ...others];
 
   /**
-   * The tokens verified under the current key set, oldest first. Verifying a signature would be
-   * most of the work of a simple request.
+   * The tokens verified under the current key set, oldest first: verifying a signature is
+   * expensive.
    */
   const verified = new Map<string, { readonly caller: Caller | T; readonly expiresAt: number }>();
 
@@ -157,7 +157,7 @@ export function openVerifier<T = never>(
 
 const keyObjects = new WeakMap<object, KeyObject>();
 
-/** A public key as OpenSSL uses it. Each import takes as long as a simple request's own work. */
+/** A public key as OpenSSL uses it, imported once, which is expensive. */
 function keyObjectOf(jwk: object): KeyObject {
   const known = keyObjects.get(jwk);
   if (known) return known;

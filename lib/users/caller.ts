@@ -81,7 +81,7 @@ interface Known<L, P> {
 
 /**
  * A caller together with the access that its endpoint requires, which the endpoint enforces for
- * every request.
+ * every request. sessions/authorize.ts implements it.
  */
 export interface AuthorizedCaller extends Caller {
   /**

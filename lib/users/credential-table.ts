@@ -1,6 +1,6 @@
 import { entityKey } from '../table/keys.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
-import { type allLogInsEnded, allSessionsEnded, type Session } from './session-item.ts';
+import { allSessionsAndTokensEnded, type allSessionsEnded, type Session } from './session-item.ts';
 import { newRandomText, type User } from './user.ts';
 
 /* The writes of what a user logs in with, password and second factor, and of what ends sessions. */
@@ -68,7 +68,7 @@ export function loggedIn(
 export function factorChange(
   user: User,
   changed: Partial<Pick<User, 'secondFactor' | 'pendingFactor'>> &
-    Partial<ReturnType<typeof allLogInsEnded | typeof allSessionsEnded>>,
+    Partial<ReturnType<typeof allSessionsEnded | typeof allSessionsAndTokensEnded>>,
 ): Write {
   const { id, version, secondFactor, pendingFactor, factorChanges = 0 } = user;
   const { sessionEndings } = user;
@@ -82,7 +82,7 @@ export function factorChange(
 /**
  * The write that removes the second factor of a user, sets another password, or both, on condition
  * that neither they nor anything visible has changed since the read, and that the sessions have not
- * been ended since. All sessions end.
+ * been ended since. All sessions and API tokens end.
  */
 export function accessRecovered(
   user: User,
@@ -93,7 +93,7 @@ export function accessRecovered(
   return set(
     entityKey('USER', user.id),
     {
-      ...allSessionsEnded(user),
+      ...allSessionsAndTokensEnded(user),
       ...(passwordHash !== undefined && newPassword(user, passwordHash)),
       ...(removesFactor && {
         secondFactor: undefined,
@@ -106,14 +106,14 @@ export function accessRecovered(
 }
 
 /**
- * The write that ends all sessions of a user, on condition that they have not been ended since the
- * read and that nothing visible has changed: the login is audited.
+ * The write that ends all sessions and API tokens of a user, on condition that they have not been
+ * ended since the read and that nothing visible has changed: the login is audited.
  */
-export function sessionsEnded(user: User): Write {
+export function sessionsAndTokensEnded(user: User): Write {
   const { version, sessionEndings } = user;
   return set(
     entityKey('USER', user.id),
-    allSessionsEnded(user),
+    allSessionsAndTokensEnded(user),
     attributesAre({ version, sessionEndings }),
   );
 }

@@ -3,7 +3,7 @@ import { notified } from '../mail/outbox.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from './caller.ts';
 import { factorChange } from './credential-table.ts';
-import { allSessionsEnded } from './session-item.ts';
+import { allSessionsAndTokensEnded } from './session-item.ts';
 import { auditEventFor, findUserByLogin } from './user-table.ts';
 
 /**
@@ -28,7 +28,7 @@ export function removeSecondFactor(
           factorChange(user, {
             secondFactor: undefined,
             pendingFactor: undefined,
-            ...allSessionsEnded(user),
+            ...allSessionsAndTokensEnded(user),
           }),
           notified('secondFactorChanged', user, now),
         ],

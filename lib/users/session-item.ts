@@ -12,7 +12,10 @@ import type { User } from './user.ts';
  * read on.
  */
 
-/** A log-in of a user, as stored until its token expires. It ends when its item is deleted. */
+/**
+ * A session of a user, as stored until its token expires. It ends when its item is deleted or its
+ * user has a higher count.
+ */
 export interface Session extends SessionCounts {
   /** The id of its token (RFC 7519, 4.1.7), which clients know as the series of the session. */
   readonly jti: string;
@@ -101,13 +104,13 @@ export const sessionCounts = ({ passwordChanges, sessionEndings = 0 }: User): Se
 });
 
 /** The attributes of a user all of whose sessions and API tokens end. */
-export const allSessionsEnded = (user: User) => ({
-  ...allLogInsEnded(user),
+export const allSessionsAndTokensEnded = (user: User) => ({
+  ...allSessionsEnded(user),
   tokens: undefined,
 });
 
 /** The attributes of a user all of whose sessions end; API tokens stay. */
-export const allLogInsEnded = ({ sessionEndings = 0 }: User) => ({
+export const allSessionsEnded = ({ sessionEndings = 0 }: User) => ({
   sessionEndings: sessionEndings + 1,
 });
 

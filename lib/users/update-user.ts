@@ -59,7 +59,8 @@ export async function updateUser(
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
       const by = { modifier: callerUser, now };
       const { writes, ...decision } = modify('user.updated', targetUser, changes, by);
-      // The response shows what follows from them, and they change without a new version.
+      // They change without a new version. The response shows what follows from them; an invitation
+      // also depends on whether there is a password.
       const { lastLogin, factorChanges, invitedAt, passwordChanges, tokens } = targetUser;
       const isCurrent = attributesAre({
         lastLogin,
@@ -95,7 +96,7 @@ export function modify(
   const hasNewAddress = changed.email !== user.email;
   // A new spelling is no news, and a thief could use up the limit of notices with it.
   const hasNewRecipient = hasNewAddress && !isSameRecipient(changed.email, user.email);
-  const isOwn = modifier.login === user.login;
+  const isOwn = modifier.id === user.id;
   const isDeactivated = user.activated && !changed.activated;
   const isReactivated = changed.activated && !user.activated;
   const isInvited =

@@ -20,7 +20,12 @@ import {
   set,
   type Write,
 } from '../table/write.ts';
-import { allSessionsEnded, apiTokenKey, type Session, sessionOutlives } from './session-item.ts';
+import {
+  allSessionsAndTokensEnded,
+  apiTokenKey,
+  type Session,
+  sessionOutlives,
+} from './session-item.ts';
 import {
   AUDITED_USER_FIELDS,
   EDITABLE_USER_FIELDS,
@@ -134,9 +139,10 @@ export function creation(user: User): Write[] {
 
 /**
  * The writes of a visible change. Fields that stay are left out: a function may write no others
- * than it changes (routes.ts). Password and token attributes are left out, so that neither change
- * undoes the other. `voidsResetKeys` replaces the security stamp that mailed keys are bound to. A
- * deactivation ends all sessions for good: they stay ended after a later activation.
+ * than it changes (routes.ts). So are passwords, and API tokens unless a deactivation ends them, so
+ * that neither change undoes the other. `voidsResetKeys` replaces the security stamp that mailed
+ * keys are bound to. A deactivation ends all sessions for good: they stay ended after a later
+ * activation.
  */
 export function modification(
   before: User,
@@ -170,7 +176,7 @@ export function modification(
         ...(before.emailUnproven !== after.emailUnproven && pick(after, ['emailUnproven'])),
         ...(before.invitedAt !== after.invitedAt && pick(after, ['invitedAt'])),
         ...(before.managedBy !== after.managedBy && pick(after, ['managedBy'])),
-        ...(isDeactivated && allSessionsEnded(before)),
+        ...(isDeactivated && allSessionsAndTokensEnded(before)),
         ...alsoSet,
       },
       attributesAre({ version, ...(isDeactivated && { sessionEndings }) }),

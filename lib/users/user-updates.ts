@@ -3,8 +3,8 @@ import { ownAccountChange } from './user-schema.ts';
 
 type Attributes = readonly (keyof User)[];
 
-/** What the condition on the caller names, and the write that ends all sessions. */
-const SESSIONS: Attributes = ['passwordChanges', 'sessionEndings', 'version', 'factorChanges'];
+/** What the condition on the caller names; `sessionEndings` is also how all sessions end. */
+const CALLER: Attributes = ['passwordChanges', 'sessionEndings', 'version', 'factorChanges'];
 const ADDRESS_CHANGE: Attributes = [
   'email',
   'emailUnproven',
@@ -14,7 +14,7 @@ const ADDRESS_CHANGE: Attributes = [
 ];
 
 const DEACTIVATION: Attributes = [
-  ...SESSIONS,
+  ...CALLER,
   'activated',
   'lastModifiedBy',
   'lastModifiedDate',
@@ -47,18 +47,18 @@ export const USER_UPDATES = {
     'lastModifiedDate',
     'version',
   ],
-  ownIdentity: [...SESSIONS, 'identities', 'secondFactor'],
-  identities: [...SESSIONS, 'identities', 'tokens'],
-  sessions: [...SESSIONS, 'tokens'],
-  tokens: [...SESSIONS, 'tokens'],
+  ownIdentity: [...CALLER, 'identities', 'secondFactor'],
+  identities: [...CALLER, 'identities', 'tokens'],
+  sessions: [...CALLER, 'tokens'],
+  tokens: [...CALLER, 'tokens'],
   address: [...ADDRESS_CHANGE, 'securityStamp'],
   account: [
-    ...SESSIONS,
+    ...CALLER,
     ...ADDRESS_CHANGE,
     ...EDITABLE_USER_FIELDS.filter((field) => field in ownAccountChange.entries),
   ],
   user: [
-    ...SESSIONS,
+    ...CALLER,
     ...ADDRESS_CHANGE,
     ...EDITABLE_USER_FIELDS,
     'securityStamp',
@@ -71,7 +71,7 @@ export const USER_UPDATES = {
   /** Besides what `user` has. */
   plan: ['managedBy'],
   invitation: ['invitedAt', 'version', 'passwordChanges'],
-  password: [...SESSIONS, 'passwordHash', 'securityStamp', 'invitedAt'],
+  password: [...CALLER, 'passwordHash', 'securityStamp', 'invitedAt'],
   reset: [
     'passwordHash',
     'passwordChanges',
@@ -82,6 +82,6 @@ export const USER_UPDATES = {
     'version',
     'factorChanges',
   ],
-  factor: [...SESSIONS, 'secondFactor', 'pendingFactor'],
-  factorRemoval: [...SESSIONS, 'secondFactor', 'pendingFactor', 'tokens'],
+  factor: [...CALLER, 'secondFactor', 'pendingFactor'],
+  factorRemoval: [...CALLER, 'secondFactor', 'pendingFactor', 'tokens'],
 } as const satisfies Readonly<Record<string, Attributes>>;

@@ -102,7 +102,7 @@ describe('a login attempt that cannot be counted', () => {
     ['the count of the source cannot be written', { operation: UPDATES, item, fault: 'reset' }],
     ['the key that hides its login is unavailable', { service: 'KMS', fault: 'throttle' }],
   ];
-  // Each of these takes the five seconds after which a change gives up.
+  // A conflict is repeated until a change gives up, after eight seconds.
   if (LONG)
     CASES.push(
       ['the counts are always busy', { operation: TRANSACTIONS, item, fault: 'conflict' }],

@@ -27,7 +27,7 @@ import { inviteUser } from '../../lib/users/invite-user.ts';
 import { newConfirmationKey } from '../../lib/users/mailed-keys.ts';
 import { removeSecondFactor } from '../../lib/users/remove-second-factor.ts';
 import {
-  allLogInsEnded,
+  allSessionsEnded,
   findSession,
   sessionKept,
   sessionKey,
@@ -200,7 +200,7 @@ export const replaceFactor = (user: User): Request => ({
           set(entityKey('USER', user.id), {
             secondFactor,
             factorChanges: 2,
-            ...allLogInsEnded(user),
+            ...allSessionsEnded(user),
           }),
           ...(session
             ? [withCondition(sessionKept(callerOf(user), user, 'sessionEndings'), EXISTS)]

@@ -85,7 +85,7 @@ it.each<[string, Partial<User>, string, string]>([
   });
 
   const action = login === 'ada' ? 'account.updated' : 'user.updated';
-  const modifier = storedUser(1, login);
+  const modifier = storedUser(login === 'ada' ? 7 : 1, login);
   const { writes, result } = modify(action, ada, fields, { modifier, now: 0 });
 
   const isUser = ({ key }: (typeof writes)[number]) => key.pk === 'USER';

@@ -33,7 +33,7 @@ export type VerifiedUser = Pick<
  */
 export interface Survey {
   items: number;
-  /** The number of items in each collection; items of unknown kinds are left out. */
+  /** The number of users, integrations and parameters. */
   readonly counts: Record<Kind, number>;
   readonly highestIds: Record<Kind, number>;
   readonly totals: Record<Kind, number>;

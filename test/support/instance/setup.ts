@@ -18,7 +18,7 @@ import { changeTotal, claim, EXISTS, remove, set, type Write } from '../../../li
 import { newApiToken, newTokenSeries } from '../../../lib/tokens/api-token.ts';
 import { hashOfSecret } from '../../../lib/tokens/secret.ts';
 import { newAccount } from '../../../lib/users/create-user.ts';
-import { passwordChange, sessionsEnded } from '../../../lib/users/credential-table.ts';
+import { passwordChange, sessionsAndTokensEnded } from '../../../lib/users/credential-table.ts';
 import { apiTokenKey, sessionEnded, sessionStarted } from '../../../lib/users/session-item.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { creation, deletion, modification } from '../../../lib/users/user-table.ts';
@@ -216,7 +216,7 @@ const LOSSES = {
   'given another password': (user) => [passwordChange(user, 'another')],
   deleted: (user, jti) => deletion(user, [storedSession(user, { jti })]),
   'logged out': ({ id }, jti) => [sessionEnded({ id, jti })],
-  'logged out everywhere': (user) => [sessionsEnded(user)],
+  'logged out everywhere': (user) => [sessionsAndTokensEnded(user)],
 } satisfies Record<string, (user: User, jti: string) => Write[]>;
 export type Loss = keyof typeof LOSSES;
 
