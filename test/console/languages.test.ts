@@ -140,5 +140,6 @@ it.each([
   'tokens',
   'scopes',
 ])('a change of %s is told in words', (field) => {
-  expect(changeText({ field, to: 'x' }, en)).toMatch(/^[A-Z][\w -]+: x$/);
+  const told = changeText({ field, to: 'x' }, en);
+  expect(told, 'Add it to fieldNames in console/languages').toMatch(/^[A-Z][\w -]+: x$/);
 });

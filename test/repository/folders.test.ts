@@ -60,14 +60,18 @@ it.each(['lib', 'infra'])('folders in %s import each other without cycles', (bel
   expect(cyclesIn(importsByGroup(importsBelow(below), dirname))).toEqual([]);
 });
 
+const RAISE = 'Raise a limit only for a folder that is needed';
+
 it('lib has at most 18 folders on 7 levels, of which 92 pairs import each other', () => {
   const folders = importsByGroup(importsBelow('lib'), (file) => String(file.split('/')[1]));
   const levelOf = (folder: string): number =>
     1 + Math.max(0, ...[...(folders.get(folder) ?? [])].map(levelOf));
 
-  expect(folders.size).toBeLessThanOrEqual(18);
-  expect(Math.max(...[...folders.keys()].map(levelOf))).toBeLessThanOrEqual(7);
-  expect([...folders.values()].flatMap((others) => [...others]).length).toBeLessThanOrEqual(92);
+  expect(folders.size, RAISE).toBeLessThanOrEqual(18);
+  expect(Math.max(...[...folders.keys()].map(levelOf)), RAISE).toBeLessThanOrEqual(7);
+  expect([...folders.values()].flatMap((others) => [...others]).length, RAISE).toBeLessThanOrEqual(
+    92,
+  );
 });
 
 it.each([

@@ -217,7 +217,8 @@ describe.each([
     const { body } = contractOf(create);
     const fields = new Set([...entriesOf(contractOf(get).response), ...entriesOf(body)]);
 
-    expect(rows.flatMap(([, names]) => namesIn(names)).toSorted()).toEqual([...fields].toSorted());
+    const documented = rows.flatMap(([, names]) => namesIn(names)).toSorted();
+    expect(documented, 'The table in docs/api.md').toEqual([...fields].toSorted());
   });
 
   it('states which fields a creation and an update require', () => {
