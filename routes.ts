@@ -1,5 +1,4 @@
 import * as Accounts from './lib/accounts/account-contracts.ts';
-import * as SecondFactor from './lib/accounts/account-contracts.ts';
 import { ListAudits } from './lib/audit/audit-contracts.ts';
 import type { Contract } from './lib/contract/contract.ts';
 import * as Identities from './lib/identities/identity-contracts.ts';
@@ -241,7 +240,7 @@ export const routes: readonly Route[] = [
   {
     route: 'POST /api/account/second-factor',
     handler: 'request-second-factor',
-    contract: SecondFactor.RequestFactor,
+    contract: Accounts.RequestFactor,
     permissions: {
       batchGet: [attempts],
       put: [attempts, audit],
@@ -255,7 +254,7 @@ export const routes: readonly Route[] = [
   {
     route: 'POST /api/account/second-factor/confirm',
     handler: 'confirm-second-factor',
-    contract: SecondFactor.ConfirmFactor,
+    contract: Accounts.ConfirmFactor,
     permissions: {
       batchGet: [attempts],
       put: [attempts, mail, audit],
@@ -269,7 +268,7 @@ export const routes: readonly Route[] = [
   {
     route: 'POST /api/account/second-factor/disable',
     handler: 'disable-second-factor',
-    contract: SecondFactor.DisableFactor,
+    contract: Accounts.DisableFactor,
     permissions: {
       batchGet: [attempts],
       put: [attempts, mail, audit],
@@ -283,7 +282,7 @@ export const routes: readonly Route[] = [
   {
     route: 'POST /api/account/second-factor/recovery-codes',
     handler: 'replace-recovery-codes',
-    contract: SecondFactor.ReplaceRecoveryCodes,
+    contract: Accounts.ReplaceRecoveryCodes,
     permissions: {
       batchGet: [attempts],
       put: [attempts, mail, audit],

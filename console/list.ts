@@ -4,6 +4,7 @@ export type Query = Readonly<Record<string, string>>;
 export type Links = Readonly<Partial<Record<'first' | 'prev' | 'next' | 'last', Query>>>;
 export type Sort = { readonly field: string; readonly descending: boolean };
 
+/** The queries of the header Link, by relation. */
 export function linksOf(header: string | null): Links {
   const links: [string, Query][] = [];
   for (const [, url = '', relation = ''] of (header ?? '').matchAll(/<([^>]*)>;\s*rel="(\w+)"/g))
@@ -15,8 +16,8 @@ export const queryOf = (search: string): Query => Object.fromEntries(new URLSear
 
 const POSITION = ['page', 'cursor'];
 
-/** The query with another filter or sort, which starts at the first page. */
-export function withFilter(query: Query, changes: Query): Query {
+/** The query with other parameters, which starts at the first page. */
+export function withChanges(query: Query, changes: Query): Query {
   const merged = { ...query, ...changes };
   return Object.fromEntries(
     Object.entries(merged).filter(([name, value]) => value !== '' && !POSITION.includes(name)),
@@ -32,7 +33,7 @@ export function sortOf(query: Query, byDefault: Sort): Sort {
 export function sortedBy(query: Query, field: string, byDefault: Sort): Query {
   const sort = sortOf(query, byDefault);
   const descending = sort.field === field && !sort.descending;
-  return withFilter(query, { sort: `${field},${descending ? 'desc' : 'asc'}` });
+  return withChanges(query, { sort: `${field},${descending ? 'desc' : 'asc'}` });
 }
 
 export const filtersOf = (query: Query): [string, string][] =>
@@ -40,7 +41,7 @@ export const filtersOf = (query: Query): [string, string][] =>
     ([name, value]) => value !== '' && ![...POSITION, 'size', 'sort'].includes(name),
   );
 
-/** The numbers of the entries on a page, if its position tells them. */
+/** The numbers of the first and the last entry of a page, from 1, if its position tells them. */
 export function rangeOf(query: Query, count: number, size: number): [number, number] | undefined {
   if (count === 0) return undefined;
   const page = Number(query.page ?? 0);

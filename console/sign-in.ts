@@ -4,7 +4,7 @@ import { isObject } from './session.ts';
 
 /*
  * Log-ins at identity providers: the authorization code flow with PKCE (RFC 6749, 4.1; RFC 7636),
- * whose nonce is the code challenge, so that the service knows who has begun it.
+ * whose nonce is the code challenge: whoever sends the code verifier has begun the log-in.
  */
 
 export type Issuer = ListIssuersResponse[number];

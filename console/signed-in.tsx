@@ -17,13 +17,13 @@ import { SecondFactor } from './views/second-factor.tsx';
 import { User } from './views/user.tsx';
 import { Users } from './views/users.tsx';
 
-/** The screens behind the log-in. Before a required second factor is on, only that one. */
+/** The screens behind the log-in: only one while a required second factor is not turned on. */
 export function SignedIn() {
   const current = route.value;
   if (enrolling.value) return <SecondFactor key="second-factor" />;
   switch (current.screen) {
     case 'home':
-      return isAdministrator() ? <Overview key="overview" /> : <Home />;
+      return isAdministrator() ? <Overview key="overview" /> : <ToIntegrations />;
     case 'account':
       return <Profile key="account" />;
     case 'password':
@@ -60,7 +60,7 @@ export function SignedIn() {
 }
 
 /** The first screen of somebody who administers no users. */
-function Home() {
+function ToIntegrations() {
   const target = `${BASE}/integrations`;
   useEffect(() => {
     void navigate(target, { replace: true });

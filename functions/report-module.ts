@@ -2,7 +2,7 @@ import { moduleEndpoint } from '../lib/http/module-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { ReportModule } from '../lib/modules/module-contracts.ts';
 import { moduleStateView } from '../lib/modules/module-state.ts';
-import { reportModule } from '../lib/modules/poll-module.ts';
+import { reportModule } from '../lib/modules/record-report.ts';
 import { openTable } from '../lib/table/open-table.ts';
 
 const table = openTable();

@@ -15,15 +15,19 @@ export interface DraftOptions {
 }
 
 export interface Changes {
+  /** The names of the fields that differ from what was shown first. */
   readonly edited: ReadonlySet<string>;
   readonly restored: Draft | undefined;
   /** Changes when the fields have to show again what is stored. */
   readonly round: number;
+  /** Looks for edited fields, and keeps what was typed. */
   readonly update: () => void;
+  /** Shows again what is stored. */
   readonly discard: () => void;
   /** Takes the values that were saved as what the form showed first. */
   readonly saved: (values: FormData) => void;
-  readonly since: (values: FormData) => ReadonlySet<string>;
+  /** The names of the fields that differ in these values. */
+  readonly editedIn: (values: FormData) => ReadonlySet<string>;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -37,13 +41,13 @@ export function useChanges(
   const [edited, setEdited] = useState(NONE);
   const [restored, setRestored] = useState<Draft>();
   const [round, setRound] = useState(0);
-  // What was typed during a save begins from the state that was saved.
+  // The latest, because what is typed during a save is a change of the state that is saved.
   const latest = useRef(options);
   latest.current = options;
 
-  const since = (values: FormData) => editedFields(initial.current, values);
-  const look = () => {
-    const names = since(dataOf(form.current));
+  const editedIn = (values: FormData) => editedFields(initial.current, values);
+  const refreshEdited = () => {
+    const names = editedIn(dataOf(form.current));
     setEdited((before) => (`${[...before]}` === `${[...names]}` ? before : names));
     return names;
   };
@@ -53,9 +57,9 @@ export function useChanges(
     const values = dataOf(form.current);
     const secrets = secretsOf?.(values) ?? [];
     const typed = Object.fromEntries([
-      // Still to be entered again.
+      // Secrets that a reload has dropped still have to be entered again.
       ...Object.entries(before?.typed ?? {}).filter(([, kept]) => kept === null),
-      ...[...look()].map((name) => [
+      ...[...refreshEdited()].map((name) => [
         name,
         secrets.includes(name) ? null : values.getAll(name).map(String),
       ]),
@@ -71,8 +75,8 @@ export function useChanges(
     const draft = draftOf(options.name);
     setRestored(draft);
     if (draft) show(form.current, draft);
-    look();
-    return watchUnsaved(() => since(dataOf(form.current)).size > 0);
+    refreshEdited();
+    return watchUnsaved(() => editedIn(dataOf(form.current)).size > 0);
   }, [round]);
   const discard = () => {
     if (options) dropDraft(options.name);
@@ -86,7 +90,7 @@ export function useChanges(
     if (options) dropDraft(options.name);
     keep(undefined);
   };
-  return { edited, restored, round, update: () => keep(restored), discard, saved, since };
+  return { edited, restored, round, update: () => keep(restored), discard, saved, editedIn };
 }
 
 export const dataOf = (form: HTMLFormElement | null): FormData => new FormData(form ?? undefined);

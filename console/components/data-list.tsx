@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../api/request.ts';
-import { type Links, type Query, rangeOf, type Sort, withFilter } from '../list.ts';
+import { type Links, type Query, rangeOf, type Sort, withChanges } from '../list.ts';
 import { hereWith, query } from '../navigation.ts';
 import { language, texts } from '../state.ts';
 import { fill, type PluralForms, plural } from '../text.ts';
@@ -122,7 +122,7 @@ function NothingThere({ children }: { children: ComponentChildren }) {
   if (!isLater) return <p class="card empty">{children}</p>;
   return (
     <p>
-      {t.beyondEnd} <a href={hereWith(withFilter(query.value, {}))}>{t.first}</a>
+      {t.beyondEnd} <a href={hereWith(withChanges(query.value, {}))}>{t.first}</a>
     </p>
   );
 }
@@ -137,7 +137,7 @@ function EmptyPage({ filters }: { filters: readonly Filter[] }) {
         const value = query.value[name];
         if (!value) return [];
         return exact.map(([other, label]) => (
-          <a key={other} href={hereWith(withFilter(query.value, { [name]: '', [other]: value }))}>
+          <a key={other} href={hereWith(withChanges(query.value, { [name]: '', [other]: value }))}>
             {fill(t.exactly, { label, value })}
           </a>
         ));

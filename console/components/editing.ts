@@ -24,9 +24,13 @@ export interface Editing<Entity, Fields> {
   readonly conflict: EditConflict<Entity, Fields> | undefined;
   /** Saves the edited fields, and nothing if there are none. */
   readonly save: (fields: Fields, edited: ReadonlySet<string>) => Promise<Problem | undefined>;
+  /** Saves what was chosen of both changes. */
   readonly resolve: (chosen: Fields) => void;
+  /** Shows the other change instead of the own one. */
   readonly discard: () => void;
+  /** Leaves the conflict as it is, and the own change in the form. */
   readonly close: () => void;
+  /** Why the choice could not be saved. */
   readonly refused: Problem | undefined;
 }
 
@@ -39,11 +43,14 @@ interface Properties<Entity, Fields> {
    */
   readonly labels: { readonly [K in keyof Fields]: string };
   readonly loaded: Success<Entity>;
-  /** Saves the fields of the form in the state `base`, of which they can be changes. */
+  /** Saves the fields, or what differs in them from `base`, on condition that this is stored. */
   readonly put: (fields: Fields, base: Success<Entity>) => Promise<Answer<Entity>>;
   readonly get: () => Promise<Answer<Entity>>;
   readonly onSaved?: (saved: Success<Entity>) => void;
 }
+
+/** How often changes of nothing in the form are passed over. */
+const RETRIES_MAX = 3;
 
 /**
  * Saves an entity in the state in which it was read; after another change, offers a choice between
@@ -69,7 +76,7 @@ export function useEditing<Entity extends object, Fields extends object>(
   const attempt = async (
     fields: Fields,
     base: Success<Entity>,
-    tries = 3,
+    retries = RETRIES_MAX,
   ): Promise<Answer<Entity>> => {
     notice.value = '';
     const answer = await put(fields, base);
@@ -77,12 +84,12 @@ export function useEditing<Entity extends object, Fields extends object>(
       notice.value = texts().saved;
       return answer;
     }
-    if (answer.problem.status !== 412 || tries === 0) return answer;
+    if (answer.problem.status !== 412 || retries === 0) return answer;
     const theirs = await get();
     if (!theirs.ok) return theirs;
     // Something else has changed, such as the state of a user or the flag of a module.
     if (sameFields(Object.keys(labels), base.data, theirs.data))
-      return attempt(fields, theirs, tries - 1);
+      return attempt(fields, theirs, retries - 1);
     setConflict({ mine: fields, theirs });
     return answer;
   };

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { filtersOf, withFilter } from '../list.ts';
+import { filtersOf, withChanges } from '../list.ts';
 import { hereWith, navigate, query } from '../navigation.ts';
 import { texts } from '../state.ts';
 import { boundOf, dayOf, fill } from '../text.ts';
@@ -41,7 +41,7 @@ export function Filters({ filters }: { filters: readonly Filter[] }) {
       askedFor(filters, name, String(value).trim()),
     ]);
     form.current?.querySelector('details')?.removeAttribute('open');
-    void navigate(hereWith(withFilter(query.value, Object.fromEntries(entries))));
+    void navigate(hereWith(withChanges(query.value, Object.fromEntries(entries))));
   };
   const more = filters.filter(({ as }) => !as || as === 'from' || as === 'until');
   return (
@@ -103,7 +103,7 @@ function Chips({ name, label, options = [] }: Filter) {
       {options.map(([value, text]) => (
         <li key={value}>
           <a
-            href={hereWith(withFilter(query.value, { [name]: current === value ? '' : value }))}
+            href={hereWith(withChanges(query.value, { [name]: current === value ? '' : value }))}
             aria-current={current === value ? 'true' : undefined}
           >
             {text}
@@ -177,7 +177,7 @@ export function SetFilters({ filters }: { filters: readonly Filter[] }) {
       {set.map(([name, value]) => (
         <li key={name}>
           <a
-            href={hereWith(withFilter(query.value, { [name]: '' }))}
+            href={hereWith(withChanges(query.value, { [name]: '' }))}
             aria-label={fill(t.removeFilter, { name: textOf(name, value) })}
           >
             {textOf(name, value)} <Icon name="cross" />
@@ -186,7 +186,7 @@ export function SetFilters({ filters }: { filters: readonly Filter[] }) {
       ))}
       {all.length > 1 && (
         <li>
-          <a href={hereWith(withFilter(query.value, rest))}>{t.clearFilter}</a>
+          <a href={hereWith(withChanges(query.value, rest))}>{t.clearFilter}</a>
         </li>
       )}
     </ul>

@@ -109,7 +109,7 @@ function useSubmit(
   const saveOnce: Submit = async () => {
     if (!form.current) return DISCARDED;
     const values = dataOf(form.current);
-    const refused = await onSave(values, changes.since(values));
+    const refused = await onSave(values, changes.editedIn(values));
     setProblem(refused);
     if (!refused) changes.saved(values);
     return refused;
@@ -132,7 +132,7 @@ function useSubmit(
   }, [problem, summary]);
   const onSubmit = async (event: Event) => {
     event.preventDefault();
-    const isChange = changes.since(dataOf(form.current)).size > 0;
+    const isChange = changes.editedIn(dataOf(form.current)).size > 0;
     if (isChange && !(await mayChange())) return;
     focusesSummary.current = true;
     void submit();

@@ -7,7 +7,7 @@ import { Icon } from '../components/icon.tsx';
 import { ExactTime } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
 import type { Column } from '../components/table.tsx';
-import { type Query, withFilter } from '../list.ts';
+import { type Query, withChanges } from '../list.ts';
 import { hereWith, query } from '../navigation.ts';
 import { BASE, integrationPath, withQuery } from '../route.ts';
 import { send, texts } from '../state.ts';
@@ -91,7 +91,7 @@ function QuickRanges() {
         return (
           <li key={days}>
             <a
-              href={hereWith(withFilter(query.value, target))}
+              href={hereWith(withChanges(query.value, target))}
               aria-current={isSet ? 'true' : undefined}
             >
               {days === 0 ? t.today : fill(t.lastDays, { n: days })}

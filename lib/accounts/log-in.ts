@@ -248,7 +248,7 @@ interface Stored extends Loaded {
  */
 function storeSession(
   { table, emergencyAccount }: Services,
-  { user: verified, used }: Verified,
+  { user: verifiedUser, used }: Verified,
   session: Session,
   {
     passwordHash,
@@ -259,15 +259,15 @@ function storeSession(
     clearFailures: (now: number) => readonly Write[];
   },
 ): Promise<Stored> {
-  let known: User | undefined = verified;
+  let loaded: User | undefined = verifiedUser;
   const load = async () => {
-    const user = known ?? (await findUser(table, verified.id));
-    known = undefined;
+    const user = loaded ?? (await findUser(table, verifiedUser.id));
+    loaded = undefined;
     const emergency = emergencyAccount === undefined ? undefined : await readEmergency(table);
     return { user, emergency };
   };
   return loadDecideCommit(table, load, ({ user, emergency }, now): Decision<Stored> => {
-    const { login, incarnation, passwordChanges } = verified;
+    const { login, incarnation, passwordChanges } = verifiedUser;
     const isVerified =
       user?.activated &&
       user.login === login &&
@@ -276,10 +276,10 @@ function storeSession(
     if (!isVerified) throw new Failure('bad-credentials');
     const arming = emergency?.arming;
     if (emergency && !isArmedFor(user, arming, now)) throw new Failure('bad-credentials');
-    const isSame =
-      user.secondFactor?.nonce === verified.secondFactor?.nonce &&
-      user.sessionEndings === verified.sessionEndings;
-    if (!isSame) return { writes: [], result: { user, arming, isStored: false } };
+    const isAsVerified =
+      user.secondFactor?.nonce === verifiedUser.secondFactor?.nonce &&
+      user.sessionEndings === verifiedUser.sessionEndings;
+    if (!isAsVerified) return { writes: [], result: { user, arming, isStored: false } };
     const factor = user.secondFactor;
     const secondFactor = factor && used && factorAfter(factor, used.secrets, used.code, now);
     if (factor && !secondFactor) throw new Failure('bad-credentials');

@@ -89,7 +89,7 @@ export function name(max: number) {
 }
 
 /** A line of text without control characters. */
-export function line(max: number, min = 0) {
+export function line(min: number, max: number) {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: other languages do not know \p{Cc}
   return v.pipe(text(min, max), matching(/^[^\u0000-\u001f\u007f-\u009f]*$/));
 }

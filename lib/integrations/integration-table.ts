@@ -57,15 +57,16 @@ const CHANGED_ATTRIBUTES = [
   'moduleRevision',
 ] as const satisfies (keyof Integration)[];
 
-/**
- * The integration as a change leaves it. Pass the present `moduleRevision` for a change that the
- * module does not read.
- */
+/** The integration as a change leaves it, which its module reads unless `moduleRevision` stays. */
 export const revised = (
   before: Integration,
   after: Integration,
   moduleRevision = before.moduleRevision + 1,
 ): Integration => ({ ...after, revision: before.revision + 1, moduleRevision });
+
+/** The write of a change that the module does not read. */
+export const integrationChangedUnseen = (before: Integration, after: Integration): Write =>
+  integrationChanged(before, after, before.moduleRevision);
 
 /** The write that replaces `before` with `after`, as `revised`, unless the revision has changed. */
 export function integrationChanged(

@@ -6,7 +6,7 @@ import type { Integration } from './integration.ts';
 import {
   auditEventForIntegration,
   findIntegration,
-  integrationChanged,
+  integrationChangedUnseen,
 } from './integration-table.ts';
 
 /**
@@ -38,7 +38,7 @@ export function reportRestart(
         version: nextVersion(before.version),
       };
       // With another number, the module would restart again.
-      const write = integrationChanged(before, after, before.moduleRevision);
+      const write = integrationChangedUnseen(before, after);
       return { writes: [write], result: after, event };
     },
   });

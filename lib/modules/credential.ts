@@ -16,10 +16,9 @@ const PREFIX = 'ghm_';
 const SECRET = /^ghm_[0-9A-Za-z]{49}$/;
 const CLIENT_ID = /^module-(\d{1,16})-[0-9A-Za-z]{12}$/;
 
-/** So that one can be exchanged for the other without a gap. */
+/** One beside the present one, so that it can be replaced without a gap. */
 export const CREDENTIALS_MAX = 2;
 
-/** A new secret. */
 export const newClientSecret = (): string => newSecret(PREFIX);
 
 /** Whether a text has the form of a secret and its checksum is right. */

@@ -4,7 +4,7 @@ import { credentialKey } from '../integrations/integration-items.ts';
 import {
   auditEventForIntegration,
   findIntegration,
-  integrationChanged,
+  integrationChangedUnseen,
 } from '../integrations/integration-table.ts';
 import type { Table } from '../table/table.ts';
 import { put, remove } from '../table/write.ts';
@@ -62,7 +62,7 @@ export function createCredential(
       const after: Integration = { ...before, credentials: [...active, credential] };
       return {
         writes: [
-          integrationChanged(before, after, before.moduleRevision),
+          integrationChangedUnseen(before, after),
           put(credentialKey(clientId), {
             hash: identity ? hashOfIdentity(identity) : hashOfSecret(clientSecret as string),
             expires: Math.ceil(Date.parse(credential.expires) / 1000),
@@ -129,10 +129,7 @@ export function deleteCredential(
       const others = before.credentials.filter((each) => each.clientId !== clientId);
       const after: Integration = { ...before, credentials: others };
       return {
-        writes: [
-          integrationChanged(before, after, before.moduleRevision),
-          remove(credentialKey(clientId)),
-        ],
+        writes: [integrationChangedUnseen(before, after), remove(credentialKey(clientId))],
         result: undefined,
         event: auditEventForIntegration('credential.deleted', before, [
           { field: 'credentials', removed: [clientId] },

@@ -81,7 +81,7 @@ export const ReportModule = {
   body: v.object({
     running: number,
     failed: v.nullish(number),
-    reason: v.nullish(line(200)),
+    reason: v.nullish(line(0, 200)),
   }),
   response: moduleState,
 } satisfies ModuleContract;

@@ -1,15 +1,13 @@
 import { Failure } from '../contract/failure.ts';
-import type { Integration, ModuleReport } from '../integrations/integration.ts';
+import type { ModuleReport } from '../integrations/integration.ts';
 import { settleAll } from '../runtime/waiting.ts';
 import { ignoreUnavailable } from '../table/change.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';
-import type { Table } from '../table/table.ts';
 import type { Precondition } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import type { AuthorizedModule } from './module-caller.ts';
-import type { Report } from './module-contracts.ts';
 import { readModule, type WantedConfiguration } from './read-module.ts';
-import { recordReport, requireWanted } from './record-report.ts';
+import { recordReport } from './record-report.ts';
 
 interface Poll {
   readonly precondition: Precondition;
@@ -31,7 +29,7 @@ export async function pollModule(
   // Users get no 304: the state that they read also changes without a new number.
   if (!('clientId' in caller)) return readModule(table, caller, id, undefined);
   const { moduleRevision: wanted } = caller.integration;
-  const report = knownNumbers(parseRunning(running), wanted);
+  const report = possibleNumbers(parseRunning(running), wanted);
   const hasFailed = precondition !== undefined && report?.failed === wanted;
   const [configuration] = await settleAll([
     hasFailed ? Promise.resolve({ wanted }) : readModule(table, caller, id, precondition),
@@ -45,27 +43,12 @@ export async function pollModule(
  * A module can state a number that was never wanted after the table was replaced by an older one.
  * Its configuration is what corrects that, so it is not refused; the statement is not recorded.
  */
-function knownNumbers(report: ModuleReport | undefined, wanted: number): ModuleReport | undefined {
-  const isKnown = report && Math.max(report.running, report.failed ?? 0) <= wanted;
-  return isKnown ? report : undefined;
-}
-
-/**
- * Records a report of a module. Fails with invalid for a number that was never wanted, and as
- * `recordReport` does.
- */
-export function reportModule(
-  table: Table,
-  caller: AuthorizedModule,
-  { running, failed, reason }: Report,
-): Promise<Integration> {
-  const report: ModuleReport = {
-    running,
-    failed: failed ?? undefined,
-    reason: reason || undefined,
-  };
-  requireWanted(caller.integration, report);
-  return recordReport(table, caller, report);
+function possibleNumbers(
+  report: ModuleReport | undefined,
+  wanted: number,
+): ModuleReport | undefined {
+  const isPossible = report && Math.max(report.running, report.failed ?? 0) <= wanted;
+  return isPossible ? report : undefined;
 }
 
 const FIELD = 'Gatehouse-Running';

@@ -8,6 +8,7 @@ import type { Table } from '../table/table.ts';
 import { attributesAre, EXISTS, set } from '../table/write.ts';
 import { hourOf } from '../tokens/secret.ts';
 import type { AuthorizedModule } from './module-caller.ts';
+import type { Report } from './module-contracts.ts';
 
 /**
  * At most this many reports are recorded in this time: a stolen credential could otherwise keep the
@@ -21,7 +22,25 @@ const ENTRIES_MAX = 10;
 const HOUR_MS = 3_600_000;
 
 /**
- * Records what a module runs, if that is not known: in a transaction that requires that its
+ * Records a report of a module. Fails with invalid for a number that was never wanted, and as
+ * `recordReport` does.
+ */
+export function reportModule(
+  table: Table,
+  caller: AuthorizedModule,
+  { running, failed, reason }: Report,
+): Promise<Integration> {
+  const report: ModuleReport = {
+    running,
+    failed: failed ?? undefined,
+    reason: reason || undefined,
+  };
+  requireWanted(caller.integration, report);
+  return recordReport(table, caller, report);
+}
+
+/**
+ * Records what a module runs, if that is not recorded yet: in a transaction that requires that its
  * credential has not been deleted, with an audit entry unless the hour has ENTRIES_MAX. While
  * nothing changes, it only records once an hour that the module was seen. Fails with invalid-token,
  * and with unavailable.
@@ -32,21 +51,22 @@ export async function recordReport(
   report: ModuleReport | undefined,
 ): Promise<Integration> {
   const seen = hourOf(Date.now());
-  if (!report || isKnown(module.integration, report)) {
+  if (!report || isRecorded(module.integration, report)) {
     if (module.integration.seen !== seen) await recordSeen(table, module.integration, seen);
     return module.integration;
   }
-  let known: Integration | undefined = module.integration;
+  let loaded: Integration | undefined = module.integration;
   const load = async () => {
-    const integration = known ?? (await module.reload());
-    known = undefined;
+    const integration = loaded ?? (await module.reload());
+    loaded = undefined;
     return integration;
   };
   return loadDecideCommit(table, load, (before, now) => {
     const { since = 0, times = 0, failed, reason: reasonBefore } = before.report ?? {};
     const counted =
       now - since < WINDOW_MS ? { since, times: times + 1 } : { since: now, times: 1 };
-    if (counted.times > TIMES_MAX || isKnown(before, report)) return { writes: [], result: before };
+    if (counted.times > TIMES_MAX || isRecorded(before, report))
+      return { writes: [], result: before };
     // A poll repeats no reason: the reason of the same failure stays.
     const isSameFailure = report.failed !== undefined && report.failed === failed;
     const reason = report.reason ?? (isSameFailure ? reasonBefore : undefined);
@@ -94,7 +114,7 @@ function auditedReports(
 }
 
 /** Fails with invalid for a number that was never wanted. */
-export function requireWanted(
+function requireWanted(
   { moduleRevision: max }: Integration,
   { running, failed = 0 }: ModuleReport,
 ): void {
@@ -104,7 +124,7 @@ export function requireWanted(
   if (fieldErrors.length > 0) throw new Failure('invalid', { fieldErrors });
 }
 
-function isKnown({ report }: Integration, { running, failed, reason }: ModuleReport): boolean {
+function isRecorded({ report }: Integration, { running, failed, reason }: ModuleReport): boolean {
   return (
     report !== undefined &&
     report.running === running &&

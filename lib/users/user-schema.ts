@@ -57,7 +57,7 @@ export const email = v.pipe(
   limited({ max: 254 }, (value) => codePoints(value.normalize('NFKC')) <= 254, 'Size'),
 );
 
-const langKey = line(10, 2);
+const langKey = line(2, 10);
 const authorities = v.pipe(
   v.array(oneOf(ROLES), 'TypeMismatch'),
   v.transform((roles) => [...new Set(roles)]),
@@ -90,9 +90,9 @@ type Fields<K extends EditableUserField | 'id' | 'password'> = Record<
 
 /** The fields that users can set in their own account, besides address and language. */
 const person = {
-  firstName: clearable(line(50)),
-  lastName: clearable(line(50)),
-  imageUrl: clearable(line(256)),
+  firstName: clearable(line(0, 50)),
+  lastName: clearable(line(0, 50)),
+  imageUrl: clearable(line(0, 256)),
 } satisfies Fields<'firstName' | 'lastName' | 'imageUrl'>;
 
 export const newUser = v.object({

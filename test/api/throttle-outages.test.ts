@@ -22,19 +22,15 @@ describe('the right password', () => {
   const isTransactionOn = (key: string) => (operation: string, input: string) =>
     operation === 'TransactWriteItems' && input.includes(key);
 
-  type Case = [
-    title: string,
-    fault: Omit<Rule, 'function'>,
-    isFaultyHere?: typeof watched.isFaulty,
-  ];
-  const TRANSACTIONS = { operation: 'TransactWriteItems' };
-  const UPDATES = { operation: 'UpdateItem' };
+  type Case = [title: string, fault: Omit<Rule, 'function'>, appliesTo?: typeof watched.isFaulty];
+  const TRANSACTION = { operation: 'TransactWriteItems' };
+  const UPDATE = { operation: 'UpdateItem' };
   const EITHER: Case[] = [
     ['the table is unavailable', { service: 'DynamoDB', fault: 'error-before' }],
-    ['transactions are refused', { ...TRANSACTIONS, fault: 'error-before' }],
-    ['the outcome of transactions is unknown', { ...TRANSACTIONS, fault: 'lost' }],
-    ['updates are refused', { ...UPDATES, fault: 'error-before' }],
-    ['the outcome of updates is unknown', { ...UPDATES, fault: 'lost' }],
+    ['transactions are refused', { ...TRANSACTION, fault: 'error-before' }],
+    ['the outcome of transactions is unknown', { ...TRANSACTION, fault: 'lost' }],
+    ['updates are refused', { ...UPDATE, fault: 'error-before' }],
+    ['the outcome of updates is unknown', { ...UPDATE, fault: 'lost' }],
     ['no password can be verified', { operation: 'GenerateMac', fault: 'error-before' }],
     ['its failures cannot be cleared', { fault: 'error-before' }, isTransactionOn('NETWORK#')],
   ];
@@ -46,23 +42,23 @@ describe('the right password', () => {
     ['the outcome of the change is unknown', { fault: 'lost' }, isTransactionOn('"USER"')],
   ];
   if (LONG) {
-    EITHER.push(['transactions are throttled', { ...TRANSACTIONS, fault: 'throttle' }]);
+    EITHER.push(['transactions are throttled', { ...TRANSACTION, fault: 'throttle' }]);
     CHANGE_ONLY.push(['the user is always busy', { fault: 'conflict' }, isTransactionOn('"USER"')]);
   }
   const casesOf = (route: string, rows: Case[]) =>
-    rows.map(([title, rule, isFaultyHere]) => ({ route, title, rule, isFaultyHere }));
+    rows.map(([title, rule, appliesTo]) => ({ route, title, rule, appliesTo }));
   const LOG_IN = 'POST /api/authenticate';
   const cases = [
     ...casesOf(LOG_IN, [...EITHER, ...LOGIN_ONLY]),
     ...casesOf('POST /api/account/change-password', [...EITHER, ...CHANGE_ONLY]),
   ];
 
-  it.each(cases)('never leads to a wait: $route, $title', async ({ route, rule, isFaultyHere }) => {
+  it.each(cases)('never leads to a wait: $route, $title', async ({ route, rule, appliesTo }) => {
     const login = `right-${randomUUID().slice(0, 8)}`;
     await gatehouse.makeUser(login);
     const token = await gatehouse.tokenOf(login);
     await deleteCounts();
-    watched.isFaulty = isFaultyHere;
+    watched.isFaulty = appliesTo;
     faults.inject([{ ...rule, function: route }]);
 
     const during: Received[] = [];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { filtersOf, queryOf, rangeOf, sortedBy, sortOf, withFilter } from '../../console/list.ts';
+import { filtersOf, queryOf, rangeOf, sortedBy, sortOf, withChanges } from '../../console/list.ts';
 import { routeOf, userPath, withQuery } from '../../console/route.ts';
 
 it.each([
@@ -35,7 +35,7 @@ const BY_ID = { field: 'id', descending: false };
 it('starts at the first page when a filter or the order changes', () => {
   const query = queryOf('page=3&cursor=abc&size=50&login.contains=a');
 
-  expect(withFilter(query, { 'login.contains': 'b', 'email.contains': '' })).toEqual({
+  expect(withChanges(query, { 'login.contains': 'b', 'email.contains': '' })).toEqual({
     size: '50',
     'login.contains': 'b',
   });

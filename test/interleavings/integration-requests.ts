@@ -17,7 +17,8 @@ import {
 import { exchangeCredential } from '../../lib/modules/exchange-credential.ts';
 import { MODULES } from '../../lib/modules/list-modules.ts';
 import { moduleStateView } from '../../lib/modules/module-state.ts';
-import { pollModule, reportModule } from '../../lib/modules/poll-module.ts';
+import { pollModule } from '../../lib/modules/poll-module.ts';
+import { reportModule } from '../../lib/modules/record-report.ts';
 import { markerKeyOf } from '../../lib/operations/transfer/importer.ts';
 import { listPage } from '../../lib/table/list.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';

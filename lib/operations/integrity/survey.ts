@@ -46,7 +46,7 @@ export interface Survey {
     number,
     Pick<Integration, 'parameterCount' | 'parametersEver' | 'parameterBytes'>
   >;
-  /** The client ids of credentials that have not expired: in integrations, and of items. */
+  /** The client ids of unexpired credentials: as integrations list them, and as items. */
   readonly listedCredentials: Set<string>;
   readonly credentials: Set<string>;
   roster: ReadonlySet<number>;
@@ -77,7 +77,7 @@ interface SeenParameters {
   readonly bytes: number;
 }
 
-/** Mail that is handed over but cannot be sent raises the alarm mail-delayed before. */
+/** After the alarm mail-delayed, which mail that was handed over and cannot be sent raises. */
 const WAITS_MS_MAX = 3_600_000;
 
 export const NO_PARAMETERS: SeenParameters = { count: 0, highest: 0, bytes: 0 };
@@ -132,7 +132,7 @@ function note(seen: Seen, item: Item, overview: ReturnType<typeof openCount>): v
   if (kind) {
     seen.counts[kind]++;
     const id = Number(item.sk);
-    // New integrations above any other id could not own parameters.
+    // A sequence that such an id had raised would give out ids that can own no parameters.
     if (kind !== 'INTEGRATION' || canOwnParameters(id))
       seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);
   }
@@ -166,7 +166,7 @@ function noteIntegration(seen: Seen, item: Item): void {
     seen.listedCredentials.add(clientId);
   const since = module?.needsRestartSince ?? Number.POSITIVE_INFINITY;
   const oldest = seen.oldestPendingRestart?.since ?? Number.POSITIVE_INFINITY;
-  // A version that stores no times leaves the time when it clears the flag.
+  // An older release clears the flag and leaves the time.
   // Stryker disable next-line EqualityOperator: either of two integrations is the oldest
   if (module?.needsRestart && since < oldest)
     seen.oldestPendingRestart = { integrationId: id, since };

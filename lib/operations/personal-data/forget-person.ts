@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { auditEntry, type Change, forgottenName, operator } from '../../audit/audit-entry.ts';
-import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
+import { integrationChangedUnseen, integrationOf } from '../../integrations/integration-table.ts';
 import { mapConcurrently } from '../../runtime/waiting.ts';
 import { loadDecideCommit } from '../../table/change.ts';
 import { entityKey, type Key, type Kind } from '../../table/keys.ts';
@@ -117,7 +117,7 @@ function renamedCreators(item: Item, logins: ReadonlySet<string>, name: string):
   const credentials = before.credentials?.map((credential) =>
     logins.has(credential.createdBy) ? { ...credential, createdBy: name } : credential,
   );
-  return [integrationChanged(before, { ...before, credentials }, before.moduleRevision)];
+  return [integrationChangedUnseen(before, { ...before, credentials })];
 }
 
 /**

@@ -51,7 +51,7 @@ function isPast(time: string): boolean {
   return Date.parse(instantOf(time) as string) <= Date.now() + CLOCK_SKEW_SECONDS * 1000;
 }
 
-const login = line(50, 1);
+const login = line(1, 50);
 
 /** Spring Security stores which encoder has made a hash. */
 const withoutPrefix = (hash: string): string => hash.replace(/^\{bcrypt\}/, '');
