@@ -8,7 +8,6 @@ import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { integrationIdOf } from '../../lib/table/keys.ts';
 import { digits, table } from '../support/costs/generated-tables.ts';
-import { REQUESTS } from '../support/instance/example-requests.ts';
 import { launch, type Sent } from '../support/instance/launch.ts';
 import { openSetup } from '../support/instance/setup.ts';
 
@@ -53,8 +52,13 @@ async function measure(assembly: string) {
     },
   });
   const setup = await openSetup(gatehouse);
-  const requestTo = async (route: string) =>
-    (await REQUESTS.find((each) => each.route === route)?.prepare(setup))?.request as PathAndSent;
+  const requestTo = async (route: string): Promise<PathAndSent> => {
+    const { user, token } = await setup.account();
+    if (route.startsWith('GET')) return { path: '/api/account', token };
+    const { id, login, email } = (await setup.account()).user;
+    const body = { id, login, email, firstName: 'Grace', authorities: user.authorities };
+    return { path: '/api/users', token, body };
+  };
   // Always the same one, because another credential would end its token.
   const id = integrationIdOf(await setup.openParameter());
   const poll = { path: `/api/utm-integrations/${id}/module`, ...(await setup.module(id)) };

@@ -60,6 +60,19 @@ it.each(['lib', 'infra'])('folders in %s import each other without cycles', (bel
   expect(cyclesIn(importsByGroup(importsBelow(below), dirname))).toEqual([]);
 });
 
+// It cannot be used outside its tests, but what they share may import it.
+it.each(['bench', 'emulator', 'mutation'])('test/%s runs without vitest', (folder) => {
+  const files = importsBelow('test');
+  const reached = [`test/${folder}/run.ts`];
+  for (const file of reached)
+    reached.push(...[...(files.get(file) ?? [])].filter((target) => !reached.includes(target)));
+
+  const usesVitest = (file: string) =>
+    readFileSync(join(ROOT, file), 'utf8').includes("from 'vitest'");
+  expect(reached.length).toBeGreaterThan(1);
+  expect(reached.filter(usesVitest)).toEqual([]);
+});
+
 const RAISE = 'Raise a limit only for a folder that is needed';
 
 it('lib has at most 18 folders on 7 levels, of which 92 pairs import each other', () => {
