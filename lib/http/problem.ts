@@ -4,8 +4,8 @@ import type { Response } from './response.ts';
 
 interface Problem {
   readonly status: number;
-  /** The key that clients translate. */
-  readonly message: string;
+  /** The key that clients translate. The default is error.http. and the status. */
+  readonly message?: string;
   readonly title: string;
   readonly detail?: string;
   /**
@@ -20,34 +20,30 @@ const BEARER_CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 const INVALID_TOKEN = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
 const RETRY_SOON = { 'Retry-After': '1' };
 
-const TOO_LONG = { status: 400, message: 'error.http.400', title: 'The list is too long for this' };
+const TOO_LONG = { status: 400, title: 'The list is too long for this' };
 
 /** The response to each failure. A failure code without a row is a compile error. */
 const PROBLEMS = {
   unauthorized: {
     status: 401,
-    message: 'error.http.401',
     title: 'Unauthorized',
     detail: 'Full authentication is required to access this resource',
     headers: BEARER_CHALLENGE,
   },
   'invalid-token': {
     status: 401,
-    message: 'error.http.401',
     title: 'Unauthorized',
     detail: 'The token is invalid, has expired or has been ended: log in again',
     headers: INVALID_TOKEN,
   },
   'bad-credentials': {
     status: 401,
-    message: 'error.http.401',
     title: 'Unauthorized',
     detail: 'Bad credentials',
     headers: BEARER_CHALLENGE,
   },
   'invalid-client': {
     status: 401,
-    message: 'error.http.401',
     title: 'Unauthorized',
     detail: 'The client id or the secret is wrong, has expired or was deleted',
     // RFC 6749, 5.2.
@@ -55,7 +51,6 @@ const PROBLEMS = {
   },
   'unsupported-grant': {
     status: 400,
-    message: 'error.http.400',
     title: 'Unsupported grant type',
     detail: 'grant_type must be client_credentials or urn:ietf:params:oauth:grant-type:jwt-bearer',
   },
@@ -92,13 +87,11 @@ const PROBLEMS = {
   },
   forbidden: {
     status: 403,
-    message: 'error.http.403',
     title: 'Forbidden',
     detail: 'Access is denied',
   },
   'insufficient-scope': {
     status: 403,
-    message: 'error.http.403',
     title: 'Forbidden',
     detail: 'The API token is not meant for this: it lacks the scope, or this requires a session',
     // RFC 6750, 3.1.
@@ -114,7 +107,6 @@ const PROBLEMS = {
   },
   malformed: {
     status: 400,
-    message: 'error.http.400',
     title: 'Bad Request',
     detail:
       'The body must be one JSON object in UTF-8, at most 32 levels deep, without ' +
@@ -128,13 +120,11 @@ const PROBLEMS = {
   },
   'too-large': {
     status: 413,
-    message: 'error.http.413',
     title: 'Content Too Large',
     detail: 'A body must not exceed 64 KiB, or 2 MiB where it is the content of files',
   },
   'unsupported-media-type': {
     status: 415,
-    message: 'error.http.415',
     title: 'Unsupported Media Type',
     detail:
       'A body must be application/json, or text/plain where accepted, in UTF-8 without a ' +
@@ -158,7 +148,7 @@ const PROBLEMS = {
     detail:
       'An id in the body belongs to no entity, or the parameter belongs to another integration',
   },
-  'not-found': { status: 404, message: 'error.http.404', title: 'Not Found' },
+  'not-found': { status: 404, title: 'Not Found' },
   'login-taken': {
     status: 400,
     message: 'error.userexists',
@@ -193,13 +183,11 @@ const PROBLEMS = {
   },
   'version-changed': {
     status: 412,
-    message: 'error.http.412',
     title: 'Precondition Failed',
     detail: 'The entity is not in a state that If-Match and If-None-Match accept: read it again',
   },
   'wrong-password': {
     status: 400,
-    message: 'error.http.400',
     title: 'Incorrect password',
     type: 'invalid-password',
   },
@@ -248,13 +236,11 @@ const PROBLEMS = {
   },
   'unknown-key': {
     status: 400,
-    message: 'error.http.400',
     title: 'Unknown key',
     detail: 'The key is unknown, has been used or is older than 24 hours: request a new one',
   },
   'too-many-attempts': {
     status: 429,
-    message: 'error.http.429',
     title: 'Too Many Requests',
     detail:
       'Too many wrong passwords, or too many requests from one address: try again after ' +
@@ -262,7 +248,6 @@ const PROBLEMS = {
   },
   'too-many-mails': {
     status: 429,
-    message: 'error.http.429',
     title: 'Too Many Requests',
     detail:
       'The user has received too many such mails: try again after the number of seconds in ' +
@@ -270,7 +255,6 @@ const PROBLEMS = {
   },
   'read-budget-spent': {
     status: 429,
-    message: 'error.http.429',
     title: 'Too Many Requests',
     detail:
       'You have read too much in a short time: try again after the number of seconds in ' +
@@ -278,7 +262,6 @@ const PROBLEMS = {
   },
   'change-budget-spent': {
     status: 429,
-    message: 'error.http.429',
     title: 'Too Many Requests',
     detail:
       'You have made too many changes in a short time: try again after the number of seconds in ' +
@@ -345,37 +328,32 @@ const PROBLEMS = {
   },
   'page-too-large': {
     status: 400,
-    message: 'error.http.400',
     title: 'The page is too large',
     detail: 'The response would exceed 5 MB: request a smaller size',
   },
   'plan-too-large': {
     status: 400,
-    message: 'error.http.400',
     title: 'The plan is too large',
     detail: 'The response would exceed 5 MB: apply a part of the files first',
   },
   'not-from-edge': {
     status: 403,
-    message: 'error.http.403',
     title: 'Forbidden',
     detail: 'Requests must be sent to the public host name of this API',
   },
   'cross-site': {
     status: 403,
-    message: 'error.http.403',
     title: 'Forbidden',
     detail: 'The request comes from a page of another site, whose origin is not in corsOrigins',
   },
   unavailable: {
     status: 503,
-    message: 'error.http.503',
     title: 'Service Unavailable',
     detail:
       'The request was not completed, or its outcome is unknown: check before you repeat a change',
     headers: RETRY_SOON,
   },
-  unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },
+  unexpected: { status: 500, title: 'Internal Server Error' },
 } satisfies Record<FailureCode, Problem>;
 
 /** The names that clients use for the object with an invalid field. */
@@ -401,7 +379,7 @@ export function problem(
 ): ProblemResponse {
   const {
     status,
-    message,
+    message = `error.http.${status}`,
     title,
     detail,
     type = 'problem-with-message',
