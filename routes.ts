@@ -88,7 +88,7 @@ export const routes: readonly Route[] = [
     route: 'POST /api/issuers/preview',
     handler: 'preview-log-in',
     contract: Identities.PreviewLogIn,
-    permissions: { get: [identity, login, user] },
+    permissions: { get: [identity, login, email, user] },
   },
   {
     route: 'GET /.well-known/jwks.json',

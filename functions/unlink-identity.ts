@@ -6,7 +6,7 @@ import { openTable } from '../lib/table/open-table.ts';
 
 const table = openTable();
 
-/** POST /api/users/{login}/identities/delete: unlinks another user from an identity. */
+/** POST /api/users/{login}/identities/delete: unlinks a user from an identity. */
 export const handler = endpoint(UnlinkIdentity, async ({ caller, path, body }) => {
   await unlinkIdentity(table, caller, path.login, body.issuer);
   return okEmpty(alert(UnlinkIdentity.entityName, 'updated', path.login));

@@ -1,4 +1,3 @@
-import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { notified } from '../mail/outbox.ts';
 import type { PasswordPolicy } from '../passwords/password-policy.ts';
@@ -11,6 +10,7 @@ import { passwordChange } from '../users/credential-table.ts';
 import { sessionKept } from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor } from '../users/user-table.ts';
+import { requireSamePassword } from './owner-proof.ts';
 
 /**
  * Changes the caller's password and notifies the user by mail. The session of the request stays;
@@ -67,8 +67,7 @@ function replacePassword(
 ): Promise<void> {
   return caller.change({
     decide({ callerUser, now }) {
-      // A concurrent request with the same token can have changed the password.
-      if (callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
+      requireSamePassword(callerUser, user);
       // The login or the address can be another one by now.
       requireUncommon(callerUser);
       return {

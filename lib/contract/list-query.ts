@@ -154,7 +154,7 @@ export function listQuery<P = number>(
 }
 
 /**
- * Higher page numbers are rejected: no list is that long, and greater numbers would be inexact in
+ * Higher page numbers mean this one: no list is that long, and greater numbers would be inexact in
  * links.
  */
 const INTEGER_MAX = 999_999_999_999_999;

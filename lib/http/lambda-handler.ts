@@ -58,8 +58,8 @@ interface Steps<C extends Contract> {
 }
 
 /**
- * The Lambda handler of a contract. Call it through `endpoint`, which enforces the access of the
- * contract, or `publicEndpoint`.
+ * The Lambda handler of a contract. Call it through `endpoint` or `moduleEndpoint`, which enforce
+ * the access of the contract, or `publicEndpoint`.
  */
 export function lambdaHandler<C extends Contract>(
   contract: C,

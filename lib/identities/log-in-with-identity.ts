@@ -218,7 +218,8 @@ async function newcomer(
   const fields = {
     id,
     login,
-    // No mail reaches it (RFC 2606, 2), until an administrator or the user sets another one.
+    // No mail reaches it (RFC 2606, 2), until an administrator sets another one, or the user where
+    // addresses need no confirmation.
     email: isFree ? address : `user-${id}@invalid`,
     firstName: textOf(claims.given_name, 50),
     lastName: textOf(claims.family_name, 50),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Table } from '../table/table.ts';
 import { type Claims, subject } from '../tokens/assertion.ts';
 import { identityGuardKey, loginGuardKey } from '../users/user-items.ts';
-import { findUser } from '../users/user-table.ts';
+import { findUser, guardKeyOf } from '../users/user-table.ts';
 import { hasSecondFactor, newLogin, rolesBy, verifiedAddress } from './id-token.ts';
 import { type Issuer, requireIssuer } from './issuer.ts';
 
@@ -31,13 +31,15 @@ export async function previewLogIn(
   const guard = v.is(subject, sub) ? await table.get(identityGuardKey(iss, sub)) : undefined;
   const user = guard && (await findUser(table, guard.id as number));
   const login = newLogin(claims, issuer);
-  const isMapped = issuer.creates === 'mapped' && !!roles?.length;
+  const address = verifiedAddress(claims);
+  const isTaken = address !== undefined && !!(await table.get(guardKeyOf(address)));
+  const isMapped = issuer.creates === 'mapped' && !!roles?.length && v.is(subject, sub);
   return {
     roles: roles ?? null,
     account: user?.login ?? null,
     created: !user && isMapped && login !== undefined && !(await table.get(loginGuardKey(login))),
     login: login ?? null,
-    email: verifiedAddress(claims) ?? null,
+    email: address === undefined || isTaken ? null : address,
     secondFactor: hasSecondFactor(claims, issuer),
   };
 }

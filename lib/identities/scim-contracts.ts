@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
-import { count, idInPath } from '../contract/fields.ts';
+import { count, idInPath, wellFormed } from '../contract/fields.ts';
 
 /*
  * SCIM 2.0 (RFC 7643 and 7644), as far as an identity provider needs it to deactivate users: it
@@ -47,6 +47,7 @@ const listQuery = v.object({
       v.string(),
       v.parseJson(),
       v.string(),
+      wellFormed,
     ),
   ),
   startIndex: integer(1, Number.MAX_SAFE_INTEGER, 1),

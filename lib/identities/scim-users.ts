@@ -40,7 +40,7 @@ export const scimUserOf = (user: Omit<User, 'secondFactor'>): ScimUser => ({
 });
 
 /**
- * The user whom a filter names, or a page of all users. Fails with read-budget-spent and
+ * A page of all users, or of the one whom a filter names. Fails with read-budget-spent and
  * page-too-deep.
  */
 export async function listScimUsers(
@@ -51,10 +51,11 @@ export async function listScimUsers(
   if (filter !== undefined) {
     await caller.requireAuthorized();
     const user = await findNamed(table, filter);
-    return listOf(user ? [user] : []);
+    const found = user ? [user] : [];
+    return listOf(found.slice(startIndex - 1).slice(0, count), found.length, startIndex);
   }
-  // Clients ask for whole pages only.
-  const page = Math.floor((startIndex - 1) / Math.max(1, count));
+  // Clients ask for whole pages only, or for none, to learn the total.
+  const page = count === 0 ? 0 : Math.floor((startIndex - 1) / count);
   const { entities, total } = await listPage(
     { ...USERS, table, budget: readBudget(table, caller) },
     { page, size: count, sort: [], filters: [], parameters: [], after: undefined },
@@ -64,8 +65,8 @@ export async function listScimUsers(
 
 const listOf = (
   users: readonly Parameters<typeof scimUserOf>[0][],
-  totalResults = users.length,
-  startIndex = 1,
+  totalResults: number | undefined,
+  startIndex: number,
 ) => ({
   schemas: [LIST_SCHEMA],
   totalResults,
@@ -74,17 +75,13 @@ const listOf = (
   Resources: users.map(scimUserOf),
 });
 
-/** The longest address. */
-const NAME_MAX = 254;
-
 /**
  * The user with this login, or else with this address: the names that identity providers have are
  * often addresses, and a user who is not found stays active.
  */
 async function findNamed(table: Table, name: string): Promise<User | undefined> {
   const user = isLogin(name) ? await findUserByLogin(table, name) : undefined;
-  if (user || name.length > NAME_MAX) return user;
-  return findUserByEmail(table, name);
+  return user ?? findUserByEmail(table, name);
 }
 
 /**

@@ -17,6 +17,9 @@ export interface Key {
   readonly sk: string;
 }
 
+/** Whether the partition key has at most 2,048 bytes: DynamoDB rejects a read of a longer one. */
+export const isReadable = ({ pk }: Key): boolean => Buffer.byteLength(pk) <= 2048;
+
 /**
  * Pads an id to 16 digits, the length of the largest safe integer, so that sort keys order as
  * numbers do.

@@ -4,6 +4,7 @@ import { filterableFields } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { canonical } from '../contract/fields.ts';
 import { type ListQuery, listQuery } from '../contract/list-query.ts';
+import { isReadable } from '../table/keys.ts';
 import type { Collection } from '../table/list.ts';
 import type { AuthorizedCaller } from './caller.ts';
 import { ADMINISTRATOR_FIELDS, standingOf, tokensExpire, USER_FIELDS, type User } from './user.ts';
@@ -59,9 +60,6 @@ function listedUser(user: User, now: number): ListedUser {
   };
 }
 
-/** The maximum length of a partition key, in bytes: DynamoDB rejects a read of a longer one. */
-const PARTITION_KEY_BYTES_MAX = 2048;
-
 /** All users; a filter for one login or address reads only the users that can have it. */
 export const USERS: Collection<ListedUser> = {
   kind: 'USER',
@@ -74,7 +72,7 @@ export const USERS: Collection<ListedUser> = {
     if (!unique) return undefined;
     const keyOf = KEY_OF_VALUE[unique.field as keyof typeof KEY_OF_VALUE];
     const key = keyOf(String(unique.operands[0]));
-    return Buffer.byteLength(key.pk) <= PARTITION_KEY_BYTES_MAX ? [key] : [];
+    return isReadable(key) ? [key] : [];
   },
 };
 

@@ -8,7 +8,7 @@ import {
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { emailKey } from '../mail/address.ts';
-import { entityKey, type Key } from '../table/keys.ts';
+import { entityKey, isReadable, type Key } from '../table/keys.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
 import {
   attributesAre,
@@ -65,7 +65,8 @@ export async function findUserByLogin(table: Table, login: string): Promise<User
 
 /** The user whose mailbox this address belongs to, or undefined. */
 export async function findUserByEmail(table: Table, address: string): Promise<User | undefined> {
-  const guard = await table.get(guardKeyOf(address));
+  const key = guardKeyOf(address);
+  const guard = isReadable(key) ? await table.get(key) : undefined;
   const user = guard && (await findUser(table, guard.id as number));
   // The user may have moved between the two reads.
   return user && isSameEmail(user.email, address) ? user : undefined;

@@ -110,6 +110,8 @@ describe('a search', () => {
     expect(pages).toEqual([all.slice(0, 2), all.slice(2, 4), [], []]);
     expect(all).toHaveLength(total);
     expect((await call('GET', '/scim/v2/Users?startIndex=0&count=-1')).body.itemsPerPage).toBe(0);
+    const none = await call('GET', '/scim/v2/Users?startIndex=5&count=0');
+    expect(none).toMatchObject({ status: 200, body: { totalResults: total, Resources: [] } });
     for (const text of ['', 'x1', '1x', '1.5']) expect((await idsOf(1, text)).length).toBe(total);
   });
 
@@ -129,7 +131,14 @@ describe('a search', () => {
     ).toEqual([bob.id]);
     expect(await found('userName eq "Eve"')).toEqual([]);
     expect(await found(`userName eq "${max.email}"`)).toEqual([max.id]);
-    expect(await found(`userName eq "${'x'.repeat(3000)}@example.com"`)).toEqual([]);
+    // The second has more bytes as a key than as it is typed.
+    for (const name of [`${'x'.repeat(3000)}@example.com`, '\ufdfa'.repeat(62)])
+      expect(await found(`userName eq "${name}"`)).toEqual([]);
+    const eveOnly = { filter: 'userName eq "eve"' };
+    const beyond = await find({ ...eveOnly, startIndex: '2' });
+    const none = await find({ ...eveOnly, count: '0' });
+    for (const { body } of [beyond, none])
+      expect(body).toMatchObject({ totalResults: 1, itemsPerPage: 0, Resources: [] });
   });
 
   it.each([
@@ -141,6 +150,7 @@ describe('a search', () => {
     'userName co "eve"',
     'userName eq "eve" and active eq true',
     'emails.value eq "eve@example.com"',
+    'userName eq "\\ud800"',
   ])('by %j is refused as a filter', async (filter) => {
     const detail = 'The only filter is userName eq "…"';
     expect(await find({ filter })).toMatchObject(

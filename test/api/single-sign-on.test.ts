@@ -499,6 +499,14 @@ describe('the preview of a log-in', () => {
     expect(await itemsBesidesCounts(gatehouse.cloud)).toEqual(before);
   });
 
+  it('shows no address that somebody else has, and no account without a subject', async () => {
+    const { email } = await userOf('user');
+
+    const taken = await preview({ ...CLAIMS, email, email_verified: true });
+    expect(taken).toMatchObject({ created: true, email: null });
+    expect(await preview({ ...CLAIMS, sub: undefined })).toMatchObject({ created: false });
+  });
+
   it('shows the account that is linked', async () => {
     const { user } = await linkedAccount('known');
 
