@@ -235,7 +235,7 @@ export const de: Dictionary = {
     'error.commonpassword': 'Dieses Passwort ist leicht zu erraten.',
     'error.confirmationrequired': 'Ihre eigene Adresse ändern Sie im eigenen Konto.',
     'error.notinvitable':
-      'Nur wer aktiv ist, noch kein Passwort gesetzt hat und per E-Mail erreichbar ist, kann eingeladen werden.',
+      'Nur wer aktiv ist, weder ein Passwort gesetzt hat noch mit einem Identitätsanbieter verknüpft ist und per E-Mail erreichbar ist, kann eingeladen werden.',
     'error.lastadmin':
       'Ein aktivierter Administrator muss bleiben. Machen Sie zuerst einen anderen Benutzer dazu.',
     'error.toomanyparameters': 'Eine Integration hat höchstens 90 Parameter.',

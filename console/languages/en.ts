@@ -228,7 +228,7 @@ export const en = {
     'error.confirmationrequired':
       'You change your own address in your own account, where the present address confirms it.',
     'error.notinvitable':
-      'Only an active user who has not set a password, and whom mail can reach, can be invited.',
+      'Only an active user who has not set a password, is not linked with an identity provider, and whom mail can reach, can be invited.',
     'error.lastadmin':
       'At least one activated administrator must remain. Make another user an administrator first.',
     'error.toomanyparameters': 'An integration has at most 90 parameters. Delete one first.',

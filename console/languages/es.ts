@@ -238,7 +238,7 @@ export const es: Dictionary = {
     'error.confirmationrequired':
       'Cambie su propia dirección en “Mi cuenta”, donde la dirección actual confirma el cambio.',
     'error.notinvitable':
-      'Solo se puede invitar a un usuario activo que no ha establecido una contraseña y que puede recibir correo.',
+      'Solo se puede invitar a un usuario activo que no ha establecido una contraseña, no está vinculado con un proveedor de identidad y puede recibir correo.',
     'error.lastadmin':
       'Debe quedar al menos un administrador activado. Primero haga administrador a otro usuario.',
     'error.toomanyparameters':

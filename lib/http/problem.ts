@@ -224,7 +224,8 @@ const PROBLEMS = {
     message: 'error.notinvitable',
     title: 'The user cannot be invited',
     detail:
-      'Only an activated user without a password, whose address mail can reach, can be invited',
+      'Only an activated user without a password or a linked identity, whose address mail can ' +
+      'reach, can be invited',
   },
   'identity-taken': {
     status: 409,

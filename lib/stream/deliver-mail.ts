@@ -22,7 +22,12 @@ import { commit, type Decision, loadDecideCommit } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
-import { mailboxHashOf, newConfirmationKey, newResetKey } from '../users/mailed-keys.ts';
+import {
+  isOfProvider,
+  mailboxHashOf,
+  newConfirmationKey,
+  newResetKey,
+} from '../users/mailed-keys.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, findUser, findUserByEmail } from '../users/user-table.ts';
 
@@ -93,16 +98,17 @@ async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined>
   switch (mail.occasion) {
     case 'reset': {
       const user = await findUserByEmail(table, mail.email);
-      // Somebody with the mailbox would pass by the second factor of the provider.
-      const isOfProvider = user?.identities && !user.passwordHash;
-      if (!user?.activated || isOfProvider) return { mail };
+      if (!user?.activated || isOfProvider(user)) return { mail };
       const counts = await table.getAll(Object.values(resetCountKeys(user, mail)));
       return { mail, user, counts: counts as unknown as (MailCount | undefined)[] };
     }
     case 'invitation': {
       const user = await findUser(table, mail.userId);
       const isWanted =
-        user?.activated && !user.passwordHash && user.incarnation === mail.incarnation;
+        user?.activated &&
+        !user.passwordHash &&
+        !user.identities &&
+        user.incarnation === mail.incarnation;
       if (!isWanted) return { mail };
       const { inviterId } = mail;
       return { mail, user, inviter: inviterId ? await findUser(table, inviterId) : undefined };

@@ -9,8 +9,8 @@ import { invitationAt } from './user.ts';
 import { auditEventFor, findUserByLogin } from './user-table.ts';
 
 /**
- * Invites an activated user without a password again. Fails with not-found, not-invitable for any
- * other user and one whom no mail reaches, too-many-mails and forbidden.
+ * Invites an activated user without a password or an identity again. Fails with not-found,
+ * not-invitable for any other user and one whom no mail reaches, too-many-mails and forbidden.
  */
 export function inviteUser(table: Table, caller: AuthorizedCaller, login: string): Promise<void> {
   return caller.change({
@@ -20,9 +20,10 @@ export function inviteUser(table: Table, caller: AuthorizedCaller, login: string
       return { user, count: await table.get(mailCountKey(user.id, 'invitation')) };
     },
     decide: ({ loaded: { user, count }, callerUser, now }) => {
-      const { id, version, passwordHash, passwordChanges } = user;
+      const { id, version, passwordHash, passwordChanges, identities } = user;
       const invitedAt = invitationAt(user, now);
-      if (!user.activated || passwordHash || !invitedAt) throw new Failure('not-invitable');
+      if (!user.activated || passwordHash || identities || !invitedAt)
+        throw new Failure('not-invitable');
       const counted = countMail(
         mailCountKey(id, 'invitation'),
         count as MailCount | undefined,

@@ -55,16 +55,27 @@ export const provesMailbox = ({ mailbox }: StoredResetKey, user: User): boolean 
   mailbox === mailboxHashOf(user);
 
 /**
- * Whether a key still sets the password of its user: the account is activated, has had the same
- * security stamp since, and has the mailbox that the key was mailed to. A recent key outlasts a
- * change of that mailbox by the user, which keeps the security stamp: otherwise a thief with a
- * token could void every key before it can be used.
+ * Whether a user logs in at identity providers only. No mailed key opens such an account: somebody
+ * with the mailbox would pass by the second factor of the provider.
+ */
+export const isOfProvider = ({ identities, passwordHash }: User): boolean =>
+  identities !== undefined && !passwordHash;
+
+/**
+ * Whether a key still sets the password of its user: the account is activated, is not only a
+ * provider's, has had the same security stamp since, and has the mailbox that the key was mailed
+ * to. A recent key outlasts a change of that mailbox by the user, which keeps the security stamp:
+ * otherwise a thief with a token could void every key before it can be used.
  */
 export function isUsable(key: StoredResetKey, user: User, now: number): boolean {
   const { expires, securityStamp, issuedAt } = key;
   const isMailedThere = provesMailbox(key, user) || now < issuedAt + RECENT_MS;
   return (
-    now / 1000 < expires && user.activated && securityStamp === user.securityStamp && isMailedThere
+    now / 1000 < expires &&
+    user.activated &&
+    !isOfProvider(user) &&
+    securityStamp === user.securityStamp &&
+    isMailedThere
   );
 }
 

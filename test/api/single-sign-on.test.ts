@@ -212,7 +212,23 @@ describe('a log-in of an unknown identity', () => {
     await gatehouse.call('PUT', '/api/users', { token: admin, body: change });
     await gatehouse.call('PUT', '/api/users', { token: admin, body: user });
 
+    const invited = await post('/api/users/mailed/invite', {});
+
     expect(await subjectsTo(user)).toEqual([]);
+    expect(messageOf(invited)).toEqual([400, 'error.notinvitable']);
+  });
+
+  it('is not opened with an invitation that was mailed before the link', async () => {
+    const login = 'invited-before';
+    const { user } = await setup.account({ login, passwordHash: undefined });
+    await post(`/api/users/${login}/invite`, {});
+    const key = await gatehouse.keyMailedTo(user.email);
+    await post(`/api/users/${login}/identities`, { issuer, subject: login });
+
+    const body = { key, newPassword: 'my first' };
+    const { status } = await gatehouse.call('POST', '/api/account/reset-password/finish', { body });
+
+    expect([key, status]).toEqual([expect.stringMatching(/^[\w-]{43}$/), 400]);
   });
 });
 

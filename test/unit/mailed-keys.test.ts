@@ -11,6 +11,7 @@ import type { User } from '../../lib/users/user.ts';
 
 const NOW = 1_900_000_000_123;
 const HOUR = 3_600_000;
+const IDENTITY = { issuer: 'https://idp.example', subject: 'ada' };
 const ada = { id: 7, email: 'ada@b.c', activated: true, securityStamp: 'first' } as User;
 
 it.each<[string, Partial<User>, number, boolean]>([
@@ -19,6 +20,8 @@ it.each<[string, Partial<User>, number, boolean]>([
   ['is not usable from then on', {}, 1_900_086_400_000, false],
   ['is not usable by a deactivated user', { activated: false }, NOW, false],
   ['is not usable under another stamp', { securityStamp: 'other' }, NOW, false],
+  ['is not usable with an identity only', { identities: [IDENTITY] }, NOW, false],
+  ['is usable with a password as well', { identities: [IDENTITY], passwordHash: 'h' }, NOW, true],
   ['outlasts a new address for an hour', { email: 'new@b.c' }, NOW + HOUR - 1, true],
   ['does not outlast it longer', { email: 'new@b.c' }, NOW + HOUR, false],
   ['is usable in another spelling', { email: 'ADA@b.c' }, NOW + 2 * HOUR, true],

@@ -122,6 +122,7 @@ describe('a mail', () => {
   it.each<[string, Item[]]>([
     ['is a reset of an address that has changed', [{ ...ada, email: 'new@b.c' }, guard, RESET]],
     ['invites a user with a password', [{ ...ada, passwordHash: 'h' } as never, INVITATION]],
+    ['invites a user of a provider', [{ ...ada, identities: [] } as never, INVITATION]],
     ['invites a deactivated user', [{ ...ada, activated: false }, INVITATION]],
     ['invites another account', [{ ...ada, incarnation: 'other' }, INVITATION]],
     ['has an address confirmed by nobody', [CONFIRMATION]],
