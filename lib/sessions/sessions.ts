@@ -17,9 +17,6 @@ import {
 import type { User } from '../users/user.ts';
 import { auditEventFor, findUserByLogin } from '../users/user-table.ts';
 
-/** The latest sessions of a user that are read for a list. */
-const LISTED_SESSIONS_MAX = 1000;
-
 /** Lists the caller's own sessions. Fails with invalid-token and read-budget-spent. */
 export async function listSessions(table: Table, caller: AuthorizedCaller): Promise<Session[]> {
   return chargedList(table, caller, () => caller.findUser());
@@ -46,14 +43,9 @@ async function chargedList(
   const budget = readBudget(table, caller);
   await budget.requireUnspent();
   let consumed = 0;
-  const sessions = await findLiveSessions(
-    table,
-    await findOwner(),
-    LISTED_SESSIONS_MAX,
-    (units) => {
-      consumed += units;
-    },
-  );
+  const sessions = await findLiveSessions(table, await findOwner(), (units) => {
+    consumed += units;
+  });
   await budget.settle(consumed);
   return sessions;
 }

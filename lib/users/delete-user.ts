@@ -20,13 +20,12 @@ export async function deleteUser(
     async load() {
       const targetUser = await findUserByLogin(table, login);
       if (!targetUser) throw new Failure('not-found');
-      const sessions = await findLiveSessions(table, targetUser, OUTLIVING_SESSIONS_MAX);
-      return { targetUser, sessions };
+      return { targetUser, sessions: await findLiveSessions(table, targetUser) };
     },
     decide: ({ loaded: { targetUser, sessions } }) => {
       requireVersion(targetUser, precondition);
       return {
-        writes: deletion(targetUser, sessions),
+        writes: deletion(targetUser, sessions.slice(0, OUTLIVING_SESSIONS_MAX)),
         result: undefined,
         event: auditEventFor('user.deleted', targetUser, userChanges(targetUser, undefined)),
       };

@@ -137,14 +137,17 @@ export async function findSession(
   return item && sessionOf(item);
 }
 
-/** Reads the latest sessions of a user, at most `limit`; returns those that have not ended. */
+/** Some of them have ended: DynamoDB deletes their items within days. */
+const SESSIONS_READ_MAX = 1000;
+
+/** The sessions of a user that have not ended, among the latest ones that are read. */
 export async function findLiveSessions(
   table: Table,
   user: User,
-  limit: number,
   onConsumed?: OnConsumed,
 ): Promise<Session[]> {
-  const items = await table.query(partition(user.id), { backwards: true, limit }, onConsumed);
+  const latest = { backwards: true, limit: SESSIONS_READ_MAX };
+  const items = await table.query(partition(user.id), latest, onConsumed);
   return items.map(sessionOf).filter((session) => isLive(session, user, Date.now()));
 }
 
