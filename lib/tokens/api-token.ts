@@ -115,9 +115,12 @@ export function openTokenUses(table: Table): (caller: CallerFrom) => Promise<voi
     const key = tokenUseKey(caller);
     const lastUsed = hourOf(Date.now());
     if (recorded.get(key.sk) === lastUsed) return;
-    recorded.set(key.sk, lastUsed);
     const use = { series, source, lastUsed, expires };
-    await ignoreUnavailable(table.update(set(key, use)));
+    const record = async () => {
+      await table.update(set(key, use));
+      recorded.set(key.sk, lastUsed);
+    };
+    await ignoreUnavailable(record());
   };
 }
 
@@ -129,9 +132,11 @@ export async function findTokenUses(
   userId: number,
   onConsumed: OnConsumed,
 ): Promise<ReadonlyMap<string, TokenUse>> {
-  const uses = await table.query(partition(userId), { limit: LISTED_USES_MAX }, onConsumed);
+  // Of the newest tokens first: a series begins with the time.
+  const range = { backwards: true, limit: LISTED_USES_MAX };
+  const uses = await table.query(partition(userId), range, onConsumed);
   const latest = new Map<string, TokenUse>();
   for (const use of uses as unknown as TokenUse[])
-    if (use.lastUsed >= (latest.get(use.series)?.lastUsed ?? '')) latest.set(use.series, use);
+    if (use.lastUsed > (latest.get(use.series)?.lastUsed ?? '')) latest.set(use.series, use);
   return latest;
 }

@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
+import { Failure } from '../../lib/contract/failure.ts';
+import { idText } from '../../lib/table/keys.ts';
+import { findTokenUses, openTokenUses } from '../../lib/tokens/api-token.ts';
 import { newSession } from '../../lib/users/new-session.ts';
 import { hasProvidersFactor, isLive } from '../../lib/users/session-item.ts';
+import { memoryTable, recordingTable } from '../support/doubles/memory-table.ts';
 import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -55,4 +59,31 @@ it.each([
   const session = storedSession(ada, { secondFactor: own, ...(issuer && { issuer }) });
 
   expect(hasProvidersFactor(session)).toBe(expected);
+});
+
+it('a use of an API token that could not be stored is stored with the next request', async () => {
+  const table = recordingTable();
+  const recordUse = openTokenUses(table);
+  table.updateOutcomes.push(new Failure('unavailable'));
+
+  for (let n = 0; n < 3; n++)
+    await recordUse({ id: 7, jti: 'series', expires: SECONDS, source: SOURCE.address });
+
+  expect(table.updates).toHaveLength(2);
+});
+
+it('the uses of the newest API tokens are found after a thousand of an older one', async () => {
+  const [pk, lastUsed] = [`TOKEN-USE#${idText(7)}`, '2030-01-01T00:00:00Z'];
+  const use = (series: string, source: string) => ({
+    pk,
+    sk: `${series}#${source}`,
+    series,
+    source,
+    lastUsed,
+  });
+  const older = Array.from({ length: 1000 }, (_, n) => use('a', `${n}`));
+
+  const uses = await findTokenUses(memoryTable([...older, use('b', '0')]), 7, () => undefined);
+
+  expect([...uses.keys()]).toEqual(['b', 'a']);
 });
