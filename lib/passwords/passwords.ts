@@ -26,9 +26,9 @@ const PHC =
 /** Creates and verifies password hashes. Throws SDK errors of KMS. */
 export interface Passwords extends PasswordHasher {
   /**
-   * Whether the password matches; one that breaks the rules of a new password never does. Takes
-   * equally long without a stored hash, and longer only for a bcrypt hash. Throws if the stored
-   * hash is malformed.
+   * Whether the password matches; one that breaks the rules of a new password never does. Without a
+   * stored hash it takes as long as with a new one; a bcrypt hash takes longer, and a hash with
+   * other parameters longer or shorter. Throws if the stored hash is malformed.
    */
   matches(password: string, stored: string | undefined): Promise<boolean>;
   /**

@@ -127,8 +127,9 @@ export function withGuard(table: Table, { confirm, prepareToWrite } = guardForma
       await prepareToWrite(table);
       return table.nextId(kind, howMany);
     },
-    // Outside of transactions, only counts and times are written, which no format is about. So a
-    // function that reads, and charges for it, needs no right to raise the format.
+    // Outside of transactions, only counts are written, and when and from where something was used
+    // or seen: no format is about them. So a function that reads, and charges for it, needs no
+    // right to raise the format.
     async update(write) {
       await confirm(table, Promise.resolve());
       return table.update(write);

@@ -11,8 +11,9 @@ import { windowCounter } from './window-counter.ts';
  * Lists and large parameters are read under partition keys that logins and changes read too, and
  * DynamoDB serves 3,000 read units per second for one partition key. Each account may therefore
  * read a fraction of that, counted per window of time. Once it is spent, its callers are rejected
- * before anything is read but the counter, the caller's user and a total. No request waits for the
- * next window, because a waiting request occupies an execution. docs/performance.md has the costs.
+ * before anything is read but the counter, the caller's user and session, and a total. No request
+ * waits for the next window, because a waiting request occupies an execution. docs/performance.md
+ * has the costs.
  */
 
 /** 512 units per second. A decryption by KMS counts as one unit. */

@@ -54,7 +54,8 @@ export interface Table {
   /**
    * Updates one item outside of a transaction, so that parallel updates never conflict. Returns the
    * item after the update, or undefined if the condition failed. May be applied twice if a response
-   * is lost, so it is only for counts that may be too high. Fails with unavailable.
+   * is lost, so it is only for counts that may be too high and for values that may be set twice.
+   * Fails with unavailable.
    */
   update(write: Write): Promise<Item | undefined>;
   /** Commits all writes or none, at most once per client request token. */

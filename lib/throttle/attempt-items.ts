@@ -49,14 +49,14 @@ export const rejectionItem: ItemDeclaration = {
   onRestore: 'keep',
 };
 
-/** What is counted of a source: attempts at logins, resets, or rejected modules. */
+/** What is counted of a source: attempts at logins, resets, or rejected requests for tokens. */
 export type SourceKind = 'SOURCE' | 'RESETS' | 'MODULES';
 export const sourceKey = (address: string, kind: SourceKind, window: number): Key =>
   under(address, `${kind}#${window}`);
 export const sourceItem: ItemDeclaration = {
   pk: 'ATTEMPTS#<address>',
   sk: ['SOURCE#<window>', 'RESETS#<window>', 'MODULES#<window>'],
-  name: 'attempts, resets or rejected modules from a source',
+  name: 'attempts, resets or rejected requests for tokens from a source',
   attributes: () => v.object({ n: count, requests: count, expires: count }),
   onForget: 'keep',
   onRestore: 'keep',

@@ -27,10 +27,11 @@ const WAIT_SECONDS_MAX = 15 * 60;
 /** How long the failures of a login count after the last one. */
 const FAILURE_MEMORY_SECONDS = 24 * 60 * 60;
 /**
- * How many attempts with a right recovery code a login has a day in spite of the wait: nobody can
- * guess such a code, so only its owner or a thief of the code can use them up.
+ * How many attempts with a right recovery code, each less than a day after the one before, a login
+ * has in spite of the wait: nobody can guess such a code, so only its owner or a thief of the code
+ * can use them up.
  */
-const RECOVERIES_PER_DAY = 5;
+const RECOVERIES_MAX = 5;
 /** How long a network stays known after a login. */
 const KNOWN_NETWORK_SECONDS = 30 * 24 * 60 * 60;
 
@@ -103,7 +104,7 @@ export function countFor(
 const waitAfter = (failures: number): number =>
   failures < FREE_FAILURES ? 0 : Math.min(2 ** (failures - FREE_FAILURES), WAIT_SECONDS_MAX);
 const waitAfterRecoveries = (attempts: number): number =>
-  attempts < RECOVERIES_PER_DAY ? 0 : FAILURE_MEMORY_SECONDS;
+  attempts < RECOVERIES_MAX ? 0 : FAILURE_MEMORY_SECONDS;
 
 const isKnown = (network: Failures | undefined, now: number): network is Failures =>
   network !== undefined &&

@@ -51,8 +51,8 @@ export interface LoginThrottle {
    */
   attempt<T, R>(attempt: PasswordAttempt, check: Check<T, R>): Promise<R>;
   /**
-   * Reads how many resets and confirmations of addresses this source has requested, or how many
-   * credentials of modules that were rejected, and the items under `keys`.
+   * Reads how many resets and confirmations of addresses this source has requested, or how many of
+   * its requests for tokens were rejected, and the items under `keys`.
    */
   begin(kind: 'RESETS' | 'MODULES', source: Source, keys?: readonly Key[]): Promise<Begun>;
   /** The keys under which attempts at this login are counted, for the rules of a reset. */
@@ -63,8 +63,8 @@ export interface LoginThrottle {
 interface Begun {
   /**
    * Counts the request against its source: a reset before any work beyond reading is done for it, a
-   * credential only after its rejection, so that a module with the right one is never locked out.
-   * Fails with too-many-attempts, and with unavailable when it could not be counted.
+   * request for a token only after its rejection, so that a right one is never locked out. Fails
+   * with too-many-attempts, and with unavailable when it could not be counted.
    */
   count(): Promise<void>;
   readonly items: Found;
