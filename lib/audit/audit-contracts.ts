@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
-import { count, responseId } from '../contract/fields.ts';
+import { count, responseId, responseTime } from '../contract/fields.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { AUDITED_ACTIONS } from './audit-entry.ts';
 
@@ -29,7 +29,7 @@ export function positionOf(text: string): string | undefined {
 
 export const auditEntryResponse = v.strictObject({
   id: v.pipe(v.string(), v.uuid()),
-  time: v.pipe(v.string(), v.isoTimestamp()),
+  time: responseTime,
   actor: v.string(),
   actorId: count,
   action: v.picklist(AUDITED_ACTIONS),

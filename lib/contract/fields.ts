@@ -178,6 +178,9 @@ export const noId = v.pipe(
 /** An id in a response. */
 export const responseId = v.pipe(v.number(), v.metadata(ID));
 
+/** A time in a response. */
+export const responseTime = v.pipe(v.string(), v.isoTimestamp());
+
 /** A count in a response. */
 export const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
@@ -189,6 +192,11 @@ export const idInPath = v.object({
     v.check((value) => idFromText(value) !== undefined),
     v.transform(Number),
   ),
+});
+
+/** The `{series}` of a path. A path without a valid series names no session or API token. */
+export const seriesInPath = v.object({
+  series: v.pipe(v.string(), matching(/^[A-Za-z0-9_-]{1,64}$/)),
 });
 
 /*

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
-import { count, idInPath, wellFormed } from '../contract/fields.ts';
+import { count, idInPath, responseTime, wellFormed } from '../contract/fields.ts';
 
 /*
  * SCIM 2.0 (RFC 7643 and 7644), as far as an identity provider needs it to deactivate users: it
@@ -111,7 +111,6 @@ const patch = v.pipe(
   v.transform(({ Operations }) => Operations.findLast(({ active }) => active !== undefined) ?? {}),
 );
 
-const time = v.pipe(v.string(), v.isoTimestamp());
 const user = v.strictObject({
   schemas,
   id: v.string(),
@@ -125,8 +124,8 @@ const user = v.strictObject({
   ),
   meta: v.strictObject({
     resourceType: v.literal('User'),
-    created: time,
-    lastModified: time,
+    created: responseTime,
+    lastModified: responseTime,
     location: v.string(),
     version: v.string(),
   }),

@@ -1,12 +1,10 @@
 import * as v from 'valibot';
 import { type Access, ALERT, type Contract } from '../contract/contract.ts';
-import { idInPath, instant, optionalText, text } from '../contract/fields.ts';
+import { idInPath, instant, optionalText, responseTime, text } from '../contract/fields.ts';
 import { subject } from '../tokens/assertion.ts';
 
 const shared = { tag: 'Modules', entityName: 'utmIntegration' } as const;
 const administrators = { anyRole: ['ROLE_ADMIN'] } as const satisfies Access;
-
-const time = v.pipe(v.string(), v.isoTimestamp());
 
 const issuer = text(1, 300);
 const audience = text(1, 300);
@@ -41,7 +39,7 @@ export const CreateCredential = {
     clientId,
     /** Absent for a credential with an identity. */
     clientSecret: v.optional(v.string()),
-    expires: time,
+    expires: responseTime,
   }),
   failures: ['not-found', 'too-many-credentials'],
 } satisfies Contract;
@@ -56,10 +54,10 @@ export const ListCredentials = {
   response: v.array(
     v.strictObject({
       clientId,
-      createdDate: time,
+      createdDate: responseTime,
       createdBy: v.string(),
-      expires: time,
-      lastUsed: v.nullable(time),
+      expires: responseTime,
+      lastUsed: v.nullable(responseTime),
       /** Of a credential without a secret. */
       identity: v.optional(
         v.strictObject({ issuer: v.string(), subject: v.string(), audience: v.string() }),

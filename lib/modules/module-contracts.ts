@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Contract, ModuleContract } from '../contract/contract.ts';
 import { type FieldUse, filterableFields } from '../contract/entity-fields.ts';
-import { count, idInPath, limited, line } from '../contract/fields.ts';
+import { count, idInPath, limited, line, responseTime } from '../contract/fields.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { integrationResponse, integrators } from '../integrations/integration-contracts.ts';
 import { parameterResponse } from '../integrations/parameter-contracts.ts';
@@ -21,7 +21,7 @@ const moduleState = v.strictObject({
   running: v.nullable(count),
   failed: v.nullable(count),
   reason: v.nullable(v.string()),
-  lastSeen: v.nullable(v.pipe(v.string(), v.isoTimestamp())),
+  lastSeen: v.nullable(responseTime),
   flapping: v.boolean(),
 });
 
@@ -49,7 +49,7 @@ export const ListModules = {
       ...v.pick(integrationResponse, ['id', 'name', 'active']).entries,
       ...moduleState.entries,
       credentials: count,
-      credentialsExpire: v.nullable(v.pipe(v.string(), v.isoTimestamp())),
+      credentialsExpire: v.nullable(responseTime),
     }),
   ),
   failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],

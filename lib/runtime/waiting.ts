@@ -37,6 +37,20 @@ export async function mapConcurrently<T, R>(
   return settleAll(results) as Promise<R[]>;
 }
 
+/** Runs `work` for the first caller and those meanwhile, and again only after a failure. */
+export function untilItSucceeds<A extends unknown[], T>(
+  work: (...args: A) => Promise<T>,
+): (...args: A) => Promise<T> {
+  let result: Promise<T> | undefined;
+  return (...args) => {
+    result ??= work(...args).catch((error) => {
+      result = undefined;
+      throw error;
+    });
+    return result;
+  };
+}
+
 /** Waits for a random time up to `maxMs`, so that competitors do not try again at once. */
 export function sleepJittered(maxMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, randomInt(maxMs)));

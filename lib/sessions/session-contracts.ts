@@ -1,28 +1,23 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
-import { matching } from '../contract/fields.ts';
+import { responseTime, seriesInPath } from '../contract/fields.ts';
 import { loginInPath } from '../users/user-schema.ts';
 
 const shared = { tag: 'Sessions', entityName: 'userManagement' } as const;
 const administrators = { anyRole: ['ROLE_ADMIN'] } as const;
 
-/** The `{series}` of a path. A path without a valid series names no session. */
-const seriesInPath = v.object({
-  series: v.pipe(v.string(), matching(/^[A-Za-z0-9_-]{1,64}$/)),
-});
 const seriesOfUserInPath = v.object({ ...loginInPath.entries, ...seriesInPath.entries });
 
-const instant = v.pipe(v.string(), v.isoTimestamp());
 const sessions = v.array(
   v.strictObject({
     series: v.string(),
-    tokenDate: instant,
+    tokenDate: responseTime,
     ipAddress: v.string(),
     userAgent: v.string(),
     remembered: v.boolean(),
     secondFactor: v.boolean(),
     issuer: v.nullable(v.string()),
-    expires: instant,
+    expires: responseTime,
     current: v.boolean(),
   }),
 );

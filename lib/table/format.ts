@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../contract/failure.ts';
-import { settleAll } from '../runtime/waiting.ts';
+import { settleAll, untilItSucceeds } from '../runtime/waiting.ts';
 import { type Decision, loadDecideCommit } from './change.ts';
 import { type ItemDeclaration, whole } from './item-kind.ts';
 import type { Key } from './keys.ts';
@@ -88,10 +88,12 @@ export interface FormatGuard {
  */
 export function guardFormat(): FormatGuard {
   const readFormat = (table: Table) => table.get(formatKey);
-  const readable = untilItSucceeds(async (table) => requireReadable(await readFormat(table)));
-  const prepareToWrite = untilItSucceeds(async (table) => {
+  const readable = untilItSucceeds((table: Table) =>
+    readFormat(table).then(requireReadable).catch(unavailable),
+  );
+  const prepareToWrite = untilItSucceeds(async (table: Table) => {
     if ((await readable(table)) < WRITTEN_FORMAT)
-      await loadDecideCommit(table, () => readFormat(table), raiseFormat);
+      await loadDecideCommit(table, () => readFormat(table), raiseFormat).catch(unavailable);
   });
   return {
     async confirm(table, read) {
@@ -102,19 +104,9 @@ export function guardFormat(): FormatGuard {
   };
 }
 
-/**
- * Runs `work` for the first caller and those meanwhile, and again only after a failure: a newer
- * format ends when the newer release is deployed again.
- */
-function untilItSucceeds<T>(work: (table: Table) => Promise<T>): (table: Table) => Promise<T> {
-  let running: Promise<T> | undefined;
-  return (table) => {
-    running ??= work(table).catch((error) => {
-      running = undefined;
-      throw error instanceof NewerFormat ? new Failure('unavailable', { cause: error }) : error;
-    });
-    return running;
-  };
+/** A newer format ends when the newer release is deployed again. */
+function unavailable(error: unknown): never {
+  throw error instanceof NewerFormat ? new Failure('unavailable', { cause: error }) : error;
 }
 
 /** A table that is used only as the guard allows. */

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { KMSClient } from '@aws-sdk/client-kms';
 import { startInColdStart } from '../runtime/execution-environment.ts';
 import { generateMac } from '../runtime/kms.ts';
+import { untilItSucceeds } from '../runtime/waiting.ts';
 
 /** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */
 const LABEL = Buffer.from('gatehouse: who guesses at which login');
@@ -14,14 +15,7 @@ export type Pseudonym = (text: string) => string;
  * as KMS does, until it has derived the secret.
  */
 export function openPseudonyms(pepperKey: string, kms: KMSClient): () => Promise<Pseudonym> {
-  let secret: Promise<Buffer> | undefined;
-  const getSecret = () => {
-    secret ??= generateMac(kms, pepperKey, LABEL).catch((error) => {
-      secret = undefined;
-      throw error;
-    });
-    return secret;
-  };
+  const getSecret = untilItSucceeds(() => generateMac(kms, pepperKey, LABEL));
   // So that requests in a flood neither call KMS nor wait for TLS handshakes.
   startInColdStart(getSecret);
   return async () => {

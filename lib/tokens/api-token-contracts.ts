@@ -1,15 +1,17 @@
 import * as v from 'valibot';
 import { type Contract, SCOPES } from '../contract/contract.ts';
-import { instant, matching, name, oneOf, optionalText } from '../contract/fields.ts';
+import {
+  instant,
+  name,
+  oneOf,
+  optionalText,
+  responseTime,
+  seriesInPath,
+} from '../contract/fields.ts';
 import { loginInPath } from '../users/user-schema.ts';
 
 const shared = { tag: 'Tokens', entityName: 'userManagement' } as const;
 const administrators = { anyRole: ['ROLE_ADMIN'] } as const;
-
-/** The `{series}` of a path. A path without a valid series names no token. */
-const seriesInPath = v.object({
-  series: v.pipe(v.string(), matching(/^[A-Za-z0-9_-]{1,64}$/)),
-});
 
 const newToken = v.object({
   name: name(50),
@@ -23,18 +25,17 @@ const newToken = v.object({
 });
 export type NewToken = v.InferOutput<typeof newToken>;
 
-const time = v.pipe(v.string(), v.isoTimestamp());
 const token = {
   series: v.string(),
   name: v.string(),
   scopes: v.array(v.picklist(SCOPES)),
-  createdDate: time,
-  expires: time,
+  createdDate: responseTime,
+  expires: responseTime,
 };
 const tokens = v.array(
   v.strictObject({
     ...token,
-    lastUsed: v.nullable(time),
+    lastUsed: v.nullable(responseTime),
     lastAddress: v.nullable(v.string()),
   }),
 );

@@ -3,7 +3,7 @@ import { GetPublicKeyCommand, type KMSClient, SignCommand } from '@aws-sdk/clien
 import { abortBeforeDeadline, requireEnv } from '../runtime/execution-environment.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { logError } from '../runtime/log.ts';
-import { settleAll } from '../runtime/waiting.ts';
+import { settleAll, untilItSucceeds } from '../runtime/waiting.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
@@ -102,18 +102,6 @@ export function openModuleKeys(): () => Promise<PublicJwk[]> {
       index === 0 ? each() : each().catch((error) => logError('keyNotRead', error));
     const keys = await settleAll(reads.map(read));
     return keys.filter((key) => key !== undefined);
-  };
-}
-
-/** The result of the first call that succeeds. */
-function untilItSucceeds<T>(read: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | undefined;
-  return () => {
-    result ??= read().catch((error) => {
-      result = undefined;
-      throw error;
-    });
-    return result;
   };
 }
 

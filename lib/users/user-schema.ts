@@ -10,6 +10,7 @@ import {
   oneOf,
   optionalText,
   responseId,
+  responseTime,
   text,
   updatedId,
 } from '../contract/fields.ts';
@@ -147,19 +148,19 @@ export const userResponse = v.strictObject({
   langKey: v.string(),
   authorities: v.array(v.picklist(ROLES)),
   createdBy: v.string(),
-  createdDate: v.pipe(v.string(), v.isoTimestamp()),
+  createdDate: responseTime,
   lastModifiedBy: v.string(),
-  lastModifiedDate: v.pipe(v.string(), v.isoTimestamp()),
+  lastModifiedDate: responseTime,
 });
 
 /** The schema of a user in responses to callers of whom some are administrators. */
 export const userForAdministrators = v.strictObject({
   ...userResponse.entries,
-  lastLogin: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
+  lastLogin: v.optional(v.nullable(responseTime)),
   secondFactor: v.optional(v.boolean()),
   state: v.optional(v.picklist(USER_STATES)),
-  invitedUntil: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
-  tokensExpire: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
+  invitedUntil: v.optional(v.nullable(responseTime)),
+  tokensExpire: v.optional(v.nullable(responseTime)),
   managedBy: v.optional(v.string()),
   identities: v.optional(v.array(v.strictObject({ issuer: v.string(), subject: v.string() }))),
 });
