@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Answer } from '../api/request.ts';
 import { type Links, type Query, rangeOf, type Sort, withChanges } from '../list.ts';
 import { hereWith, query } from '../navigation.ts';
@@ -32,6 +32,8 @@ export interface List<Row> {
   };
   /** Filters of a list of its own kind, in the line of all filters. */
   readonly ranges?: ComponentChildren;
+  /** Is told what the list shows; undefined while it loads, and if that fails. */
+  readonly onShown?: (rows: readonly Row[] | undefined) => void;
   /** The key of the row whose details are shown over the end of the rows. */
   readonly chosen?: string | number | undefined;
   readonly details?: ComponentChildren;
@@ -41,11 +43,15 @@ const SIZE = 20;
 
 /** A list with its filters, its order and its pages, all of which are in the address. */
 export function DataList<Row>(list: List<Row>) {
-  const { title, load, filters, rowKey, sort, counted, empty } = list;
+  const { title, load, filters, rowKey, sort, counted, empty, onShown } = list;
   const t = texts();
   const { answer, loading, reload } = useLoad(JSON.stringify(query.value), () => load(query.value));
   const look = useLook(list.file);
   const [selected, setSelected] = useState<ReadonlyMap<string | number, Row>>(new Map());
+  useEffect(
+    () => onShown?.(answer?.ok && !loading ? answer.data : undefined),
+    [answer, loading, onShown],
+  );
   const rows = answer?.ok ? answer.data : [];
   const size = Number(query.value.size) || SIZE;
   const range = rangeOf(query.value, rows.length, size);

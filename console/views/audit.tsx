@@ -7,10 +7,10 @@ import { Icon } from '../components/icon.tsx';
 import { ExactTime } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
 import type { Column } from '../components/table.tsx';
-import { type Query, withChanges } from '../list.ts';
+import { type Query, type Sort, sortOf, withChanges } from '../list.ts';
 import { hereWith, query } from '../navigation.ts';
 import { BASE, integrationPath, withQuery } from '../route.ts';
-import { send, texts } from '../state.ts';
+import { send, texts, token, waitingForPassword } from '../state.ts';
 import { boundOf, dayOf, fill, timeZone } from '../text.ts';
 
 const CSV_FIELDS = [
@@ -33,6 +33,8 @@ const CSV_FIELDS = [
 /** How often new entries are looked for, while the first page is shown. */
 const LOOK_MS = 30_000;
 
+const NEWEST_FIRST: Sort = { field: 'time', descending: true };
+
 const alertOf = ({ action }: AuditEntry) =>
   /^login\.(failed|throttled|codeRejected)$/.test(action) && <Icon name="alert" />;
 
@@ -40,27 +42,19 @@ export function Audit() {
   const t = texts();
   const [chosen, setChosen] = useState<AuditEntry>();
   const [round, setRound] = useState(0);
-  const [shown, setShown] = useState<string>();
-  const showNew = () => {
-    setShown(undefined);
-    setRound(round + 1);
-  };
-  const load = async (asked: Query) => {
-    const answer = await send('GET /api/audits', { query: asked });
-    if (answer.ok) setShown(answer.data[0]?.id);
-    return answer;
-  };
+  const [shown, setShown] = useState<readonly AuditEntry[]>();
   return (
     <Screen title={t.auditTrail}>
-      <NewEntries shown={shown} onShow={showNew} />
+      <NewEntries shown={shown} onShow={() => setRound(round + 1)} />
       <DataList
         key={round}
         title={t.auditTrail}
-        load={load}
+        load={(asked) => send('GET /api/audits', { query: asked })}
+        onShown={setShown}
         columns={columnsOf(setChosen)}
         filters={filtersOf()}
         rowKey={({ id }) => id}
-        sort={{ field: 'time', descending: true }}
+        sort={NEWEST_FIRST}
         empty={t.noEntries}
         file="audit.csv"
         heads={CSV_FIELDS}
@@ -103,23 +97,37 @@ function QuickRanges() {
   );
 }
 
+interface NewEntriesProperties {
+  readonly shown: readonly AuditEntry[] | undefined;
+  readonly onShow: () => void;
+}
+
 /** Says that there are entries after those that are shown, and shows them on demand. */
-function NewEntries({ shown, onShow }: { shown: string | undefined; onShow: () => void }) {
+function NewEntries({ shown, onShow }: NewEntriesProperties) {
   const t = texts();
   const [isNew, setNew] = useState(false);
   const asked = query.value;
-  const isNewestFirst = !asked.page && !asked.cursor && !asked.sort;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: looks for what follows this entry.
+  const isNewestFirst =
+    Number(asked.page ?? 0) === 0 && !asked.cursor && sortOf(asked, NEWEST_FIRST).descending;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each query shows entries of its own.
   useEffect(() => {
     setNew(false);
     if (!shown || !isNewestFirst) return undefined;
+    let current = true;
+    let refused: string | undefined;
     const look = async () => {
-      if (document.hidden) return;
+      // Somebody who has refused to enter the password is not asked again by a timer.
+      if (document.hidden || waitingForPassword.value || token.value === refused) return;
       const answer = await send('GET /api/audits', { query: { ...asked, size: 1 } });
-      if (answer.ok && answer.data[0] && answer.data[0].id !== shown) setNew(true);
+      if (!current) return;
+      if (!answer.ok && answer.problem.status === 401) refused = token.value;
+      if (answer.ok && answer.data[0] && answer.data[0].id !== shown[0]?.id) setNew(true);
     };
     const timer = setInterval(() => void look(), LOOK_MS);
-    return () => clearInterval(timer);
+    return () => {
+      current = false;
+      clearInterval(timer);
+    };
   }, [shown]);
   return (
     <div role="status">

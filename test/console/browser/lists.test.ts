@@ -32,6 +32,32 @@ it('a day of a filter is the day that is shown, in the zone of the browser', asy
   });
 });
 
+it('the trail announces what is newer than the list, and not than a download', async () => {
+  const { page, settle, button } = await openTab({ login: 'admin' });
+  await page.clock.install();
+  await page.goto('/console/audit?page=0&sort=time,desc');
+  await page.route('**/api/audits?*size=100*', async (route) => {
+    const [entry] = await (await route.fetch()).json();
+    await route.fulfill({ json: [{ ...entry, id: 'on-a-later-page' }] });
+  });
+  const downloaded = page.waitForEvent('download');
+  await button('CSV').click();
+  await downloaded;
+  const look = async () => {
+    const looked = page.waitForResponse(/\/api\/audits\?.*size=1(&|$)/);
+    await page.clock.fastForward(30_000);
+    await looked;
+    await settle();
+  };
+  const announced = page.getByText('There are new entries.');
+  await look();
+  expect(await announced.count()).toBe(0);
+
+  await gatehouse.call('POST', '/api/authenticate', { body: { username: 'user', password: '?' } });
+  await look();
+  expect(await announced.count()).toBe(1);
+});
+
 it('single symbols open the field or the shortcuts until they are switched off', async () => {
   await page.goto('/console/about');
   await button('Go to').waitFor();
