@@ -1,9 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Problem } from '../api/request.ts';
 import { navigate } from '../navigation.ts';
 import { BASE, integrationPath, userPath } from '../route.ts';
 import { isAdministrator, managesIntegrations, send, texts } from '../state.ts';
 import { Dialog } from './dialog.tsx';
 import { Icon } from './icon.tsx';
+import { Alert } from './problem.tsx';
 
 interface Place {
   readonly name: string;
@@ -60,7 +62,7 @@ function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void 
   const [chosen, setChosen] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const found = useFound(text);
-  const places = [...pagesFor(text), ...found].slice(0, 12);
+  const places = [...pagesFor(text), ...(found?.places ?? [])].slice(0, 12);
   useEffect(() => input.current?.focus(), []);
   const go = (place: Place | undefined) => {
     if (!place) return;
@@ -107,7 +109,10 @@ function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void 
           </div>
         ))}
       </div>
-      <div role="status">{text !== '' && places.length === 0 && <p>{t.goToNothing}</p>}</div>
+      <div role="status">
+        {found && !found.problem && places.length === 0 && <p>{t.goToNothing}</p>}
+      </div>
+      {found?.problem && <Alert problem={found.problem} />}
       <p class="actions">
         <button type="button" onClick={onHelp}>
           {t.shortcuts}
@@ -134,6 +139,7 @@ function pagesFor(text: string): Place[] {
     [t.ownAccount, 'account', true],
     [t.changePassword, 'account/password', true],
     [t.sessions, 'account/sessions', true],
+    [t.apiTokens, 'account/tokens', true],
     [t.secondFactor, 'account/second-factor', true],
     [t.about, 'about', true],
   ];
@@ -149,13 +155,22 @@ function pagesFor(text: string): Place[] {
 const REST_MS = 400;
 const PIECE_MIN = 3;
 
-/** Users and integrations by a piece of their names, as soon as nobody types any more. */
-function useFound(text: string): readonly Place[] {
+interface Found {
+  readonly places: readonly Place[];
+  /** Why one of the two lists is missing. */
+  readonly problem: Problem | undefined;
+}
+
+/**
+ * Users and integrations by a piece of their names, as soon as nobody types any more; undefined
+ * before they are searched.
+ */
+function useFound(text: string): Found | undefined {
   const t = texts();
-  const [found, setFound] = useState<readonly Place[]>([]);
+  const [found, setFound] = useState<Found>();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text decides.
   useEffect(() => {
-    setFound([]);
+    setFound(undefined);
     const piece = text.trim();
     if (piece.length < PIECE_MIN) return undefined;
     let current = true;
@@ -165,7 +180,8 @@ function useFound(text: string): readonly Place[] {
         send('GET /api/utm-integrations', { query: { 'name.contains': piece, size: 5 } }),
       ]);
       if (!current) return;
-      setFound([
+      const refused = [users, integrations].find(({ ok }) => !ok);
+      const places = [
         ...(users.ok ? users.data : []).map(({ login, firstName, lastName }) => ({
           name: login,
           kind: [firstName, lastName].filter(Boolean).join(' ') || t.user,
@@ -176,7 +192,8 @@ function useFound(text: string): readonly Place[] {
           kind: t.integration,
           href: integrationPath(id),
         })),
-      ]);
+      ];
+      setFound({ places, problem: refused && !refused.ok ? refused.problem : undefined });
     }, REST_MS);
     return () => {
       current = false;

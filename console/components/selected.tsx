@@ -25,6 +25,9 @@ export function Selected<Row>(properties: SelectedProperties<Row>) {
   const { load, rowKey, actions, selected, onSelect, onDone } = properties;
   const t = texts();
   const [problem, setProblem] = useState<Problem>();
+  const [busy, setBusy] = useState(false);
+  const latest = useRef(selected);
+  latest.current = selected;
   const reading = useRef<AbortController>(null);
   useEffect(
     () => () => {
@@ -34,8 +37,10 @@ export function Selected<Row>(properties: SelectedProperties<Row>) {
     [],
   );
   const selectAll = async () => {
+    if (reading.current) return;
     const controller = new AbortController();
     reading.current = controller;
+    setBusy(true);
     const found = new Map(selected);
     const refused = await readPages({
       load,
@@ -49,8 +54,13 @@ export function Selected<Row>(properties: SelectedProperties<Row>) {
     });
     // The selection was cleared meanwhile.
     if (reading.current !== controller) return;
+    reading.current = null;
+    setBusy(false);
     setProblem(refused);
-    if (!refused) onSelect(found);
+    if (refused) return;
+    // Rows can be selected and deselected while the others are read.
+    for (const key of selected.keys()) if (!latest.current.has(key)) found.delete(key);
+    onSelect(new Map([...found, ...latest.current]));
   };
   return (
     <section class="selected" aria-label={t.selection}>
@@ -58,8 +68,8 @@ export function Selected<Row>(properties: SelectedProperties<Row>) {
         {fill(t.selected, { n: selected.size })}
       </p>
       {actions([...selected.values()], onDone)}
-      <button type="button" onClick={() => void selectAll()}>
-        {t.selectAll}
+      <button type="button" aria-busy={busy} onClick={() => void selectAll()}>
+        {busy ? `${t.waiting} …` : t.selectAll}
       </button>
       <button type="button" onClick={() => onSelect(new Map())}>
         {t.selectNone}
