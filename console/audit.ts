@@ -1,8 +1,15 @@
-import type { AuditEntry } from './api/generated/types.gen.ts';
+import type { AuditAction, AuditEntry } from './api/generated/types.gen.ts';
 import type { Dictionary } from './languages/en.ts';
 import { fill } from './text.ts';
 
 type Change = AuditEntry['changes'][number];
+
+/** The overview links to these, and the trail shows that filter in words. */
+export const REFUSED_LOGINS: readonly AuditAction[] = [
+  'login.failed',
+  'login.throttled',
+  'login.codeRejected',
+];
 
 /** The texts of the fields that neither have a text of their own name nor one in `fieldNames`. */
 const NAMED_OTHERWISE = {

@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { filtersOf, withChanges } from '../list.ts';
 import { hereWith, navigate, query } from '../navigation.ts';
-import { texts } from '../state.ts';
-import { boundOf, dayOf, fill } from '../text.ts';
+import { language, texts } from '../state.ts';
+import { boundOf, dateTime, dayOf, fill } from '../text.ts';
 import { Icon } from './icon.tsx';
 
 export interface Filter {
@@ -11,10 +11,10 @@ export interface Filter {
   readonly options?: readonly (readonly [value: string, label: string])[];
   /**
    * The field that everybody uses; options to choose with one click; a day in the zone of the
-   * browser, from its beginning or to its end; or set by links only, and shown once it is set.
-   * Otherwise it is offered behind a button.
+   * browser, from its beginning or to its end; or set by links only, and shown once it is set, as
+   * it is or as an exact time. Otherwise it is offered behind a button.
    */
-  readonly as?: 'search' | 'chips' | 'from' | 'until' | 'link';
+  readonly as?: 'search' | 'chips' | 'from' | 'until' | 'link' | 'instant';
   /** The filters that are answered at once in a list of any size, such as `login.equals`. */
   readonly exact?: readonly (readonly [name: string, label: string])[];
 }
@@ -36,10 +36,11 @@ export function Filters({ filters }: { filters: readonly Filter[] }) {
   const onSubmit = (event: Event) => {
     event.preventDefault();
     const values = new FormData(form.current ?? undefined);
-    const entries = [...values.entries()].map(([name, value]) => [
-      name,
-      askedFor(filters, name, String(value).trim()),
-    ]);
+    const entries = [...values.entries()].map(([name, value]) => {
+      const [text, set] = [String(value).trim(), shown[name] ?? ''];
+      // A link sets an exact time, of which the field shows the day.
+      return [name, text === shownIn(filters, name, set) ? set : askedFor(filters, name, text)];
+    });
     form.current?.querySelector('details')?.removeAttribute('open');
     void navigate(hereWith(withChanges(query.value, Object.fromEntries(entries))));
   };
@@ -169,6 +170,8 @@ export function SetFilters({ filters }: { filters: readonly Filter[] }) {
     const exact = filters.flatMap((known) => known.exact ?? []).find(([known]) => known === name);
     const option = filter?.options?.find(([known]) => known === value)?.[1];
     const label = filter?.label ?? exact?.[1] ?? name;
+    const time = filter?.as === 'instant' && Date.parse(value);
+    if (time) return `${label}: ${dateTime(language.value, value)}`;
     return `${label}: ${option ?? shownIn(filters, name, value)}`;
   };
   const rest = Object.fromEntries(all.map(([name]) => [name, '']));

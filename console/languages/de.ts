@@ -571,6 +571,7 @@ export const de: Dictionary = {
   wanted: 'Gewünscht',
   running: 'Ausgeführt',
   expireBefore: 'Zugangsdaten laufen ab vor dem',
+  seenBefore: 'Zuletzt gesehen vor',
   secretKept: 'Der Wert wird niemandem gezeigt. Lassen Sie das Feld leer, um ihn zu behalten.',
   secretHint: 'Nur das Modul liest den Wert; Menschen können ihn ersetzen.',
 
@@ -582,6 +583,8 @@ export const de: Dictionary = {
   until: 'Bis',
   source: 'Herkunft',
   noEntries: 'Kein Eintrag entspricht dem Filter.',
+  refusedLogins: 'abgelehnte Anmeldungen',
+  noUserActor: 'kein Benutzer',
   entryJson: 'Als JSON',
   changed: 'geändert',
   roleGranted: 'Rolle erteilt',

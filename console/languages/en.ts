@@ -554,6 +554,7 @@ export const en = {
   wanted: 'Wanted',
   running: 'Running',
   expireBefore: 'Credentials expire before',
+  seenBefore: 'Last seen before',
   secretKept: 'The value is shown to nobody. Leave this field empty to keep it.',
   secretHint: 'Only the module reads the value; people can replace it.',
 
@@ -565,6 +566,8 @@ export const en = {
   until: 'Until',
   source: 'Source',
   noEntries: 'No entry matches.',
+  refusedLogins: 'refused log-ins',
+  noUserActor: 'no user',
   entryJson: 'As JSON',
   changed: 'changed',
   roleGranted: 'Role granted',

@@ -583,6 +583,7 @@ export const es: Dictionary = {
   wanted: 'Deseada',
   running: 'En ejecución',
   expireBefore: 'Las credenciales vencen antes de',
+  seenBefore: 'Última conexión antes de',
   secretKept: 'El valor no se muestra a nadie. Deje este campo vacío para conservarlo.',
   secretHint: 'Solo el módulo lee el valor; las personas pueden reemplazarlo.',
 
@@ -594,6 +595,8 @@ export const es: Dictionary = {
   until: 'Hasta',
   source: 'Origen',
   noEntries: 'Ninguna entrada coincide.',
+  refusedLogins: 'inicios de sesión rechazados',
+  noUserActor: 'ningún usuario',
   entryJson: 'Como JSON',
   changed: 'cambió',
   roleGranted: 'Rol asignado',

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AuditEntry } from '../api/generated/types.gen.ts';
-import { actionOf, changesCell, changeText, fieldsOf } from '../audit.ts';
+import { actionOf, changesCell, changeText, fieldsOf, REFUSED_LOGINS } from '../audit.ts';
 import { DataList } from '../components/data-list.tsx';
 import type { Filter } from '../components/filters.tsx';
 import { Icon } from '../components/icon.tsx';
@@ -36,13 +36,17 @@ const LOOK_MS = 30_000;
 const NEWEST_FIRST: Sort = { field: 'time', descending: true };
 
 const alertOf = ({ action }: AuditEntry) =>
-  /^login\.(failed|throttled|codeRejected)$/.test(action) && <Icon name="alert" />;
+  REFUSED_LOGINS.includes(action) && <Icon name="alert" />;
 
 export function Audit() {
   const t = texts();
   const [chosen, setChosen] = useState<AuditEntry>();
   const [round, setRound] = useState(0);
   const [shown, setShown] = useState<readonly AuditEntry[]>();
+  const close = () => {
+    document.querySelector<HTMLElement>('tr.chosen button')?.focus();
+    setChosen(undefined);
+  };
   return (
     <Screen title={t.auditTrail}>
       <NewEntries shown={shown} onShow={() => setRound(round + 1)} />
@@ -65,7 +69,7 @@ export function Audit() {
         }
         ranges={<QuickRanges />}
         chosen={chosen?.id}
-        details={chosen && <Entry entry={chosen} onClose={() => setChosen(undefined)} />}
+        details={chosen && <Entry entry={chosen} onClose={close} />}
       />
     </Screen>
   );
@@ -164,7 +168,8 @@ function Entry({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
         </dd>
         <dt>{t.actor}</dt>
         <dd>
-          {actorId === null ? (
+          {actorId === 0 ? (
+            // No user: a module, a provider, a command, or a request without a log-in.
             actor
           ) : (
             <a href={withQuery(`${BASE}/users`, { 'id.equals': String(actorId) })}>{actor}</a>
@@ -238,7 +243,15 @@ function filtersOf(): Filter[] {
     { name: 'time.greaterThanOrEqual', label: t.from, as: 'from' },
     { name: 'time.lessThan', label: t.until, as: 'until' },
     { name: 'target.equals', label: t.target, as: 'link' },
-    { name: 'integrationId.equals', label: t.integrations, as: 'link' },
+    { name: 'integrationId.equals', label: t.integration, as: 'link' },
+    {
+      name: 'action.in',
+      label: t.action,
+      options: [[REFUSED_LOGINS.join(), t.refusedLogins]],
+      as: 'link',
+    },
+    { name: 'actorId.equals', label: t.actor, options: [['0', t.noUserActor]], as: 'link' },
+    { name: 'time.greaterThan', label: t.from, as: 'instant' },
   ];
 }
 

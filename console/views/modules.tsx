@@ -65,6 +65,16 @@ function filtersOf(): Filter[] {
       as: 'chips',
     },
     { name: 'credentialsExpire.lessThan', label: t.expireBefore, as: 'from' },
+    {
+      name: 'active.equals',
+      label: t.integration,
+      options: [
+        ['true', t.active],
+        ['false', t.inactive],
+      ],
+      as: 'link',
+    },
+    { name: 'lastSeen.lessThan', label: t.seenBefore, as: 'instant' },
   ];
 }
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { GetOverviewResponse } from '../api/generated/types.gen.ts';
-import { actionOf } from '../audit.ts';
+import { actionOf, REFUSED_LOGINS } from '../audit.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Badge, Icon } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
@@ -155,7 +155,7 @@ function linksTo(countedAt: string): [name: Exclude<keyof Counts, 'users'>, href
     [
       'refusedLogins',
       withQuery(`${BASE}/audit`, {
-        'action.in': 'login.failed,login.throttled,login.codeRejected',
+        'action.in': REFUSED_LOGINS.join(),
         'actorId.equals': '0',
         'time.greaterThan': at(-1),
       }),
