@@ -39,12 +39,12 @@ const UNITS = [
 
 /** How far an instant is from now, in its largest unit: `3 days ago`, `in 2 hours`. */
 export function relativeTime(language: string, instant: string, now: number): string {
-  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' });
   const seconds = (Date.parse(instant) - now) / 1000;
   const [unit, length] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? ['second', 1];
-  return unit === 'second'
-    ? format.format(0, 'second')
-    : format.format(Math.trunc(seconds / length), unit);
+  // With `auto`, 47 hours ago would be `yesterday`, although it was the day before.
+  const numeric = unit === 'second' ? 'auto' : 'always';
+  const format = new Intl.RelativeTimeFormat(language, { numeric, style: 'short' });
+  return format.format(unit === 'second' ? 0 : Math.trunc(seconds / length), unit);
 }
 
 /** The name of the zone in which days and times are shown, such as `Europe/Berlin`. */

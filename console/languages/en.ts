@@ -248,7 +248,8 @@ export const en = {
       'Your account has a second factor, and you used none at the identity provider. Log in with the password and a code, or have an administrator remove the second factor.',
     'error.identitytaken':
       'This identity is linked with another account, or the account with another identity of this provider.',
-    'error.http.400': 'This is too much for the service. Change the filter.',
+    'error.http.400':
+      'This is too much for the service at once. In a list, change the filter or the order.',
     'error.http.401': 'Your session has ended.',
     'error.http.403': 'Your roles do not allow this.',
     'error.http.404': 'It does not exist, or no longer exists.',

@@ -260,7 +260,8 @@ export const es: Dictionary = {
       'Su cuenta tiene un segundo factor y usted no usó ninguno en el proveedor de identidad. Inicie sesión con la contraseña y un código, o pida a un administrador que quite el segundo factor.',
     'error.identitytaken':
       'Esta identidad está vinculada con otra cuenta, o la cuenta con otra identidad de este proveedor.',
-    'error.http.400': 'Esto es demasiado para el servicio. Cambie el filtro.',
+    'error.http.400':
+      'Esto es demasiado para el servicio de una sola vez. En una lista, cambie el filtro o el orden.',
     'error.http.401': 'Su sesión finalizó.',
     'error.http.403': 'Sus roles no lo permiten.',
     'error.http.404': 'No existe o ya no existe.',
@@ -382,7 +383,7 @@ export const es: Dictionary = {
   factorDisabled: 'El segundo factor está desactivado.',
 
   issuer: 'Proveedor de identidad',
-  subject: 'Identificador (sub)',
+  subject: 'Sujeto (sub)',
   subjectHint:
     'Como lo indican los tokens del proveedor; el mensaje de un inicio de sesión rechazado lo muestra.',
   identities: 'Proveedores de identidad',
@@ -548,8 +549,7 @@ export const es: Dictionary = {
   moduleSubject: 'Sujeto (sub)',
   moduleSubjectHint:
     'Lo que los tokens de la plataforma indican en sub, exactamente, por ejemplo system:serviceaccount:NAMESPACE:NAME. Su audiencia debe ser {audience}.',
-  identityCreated:
-    'La credencial está creada. Ingrese {name} en el módulo como su identificador de cliente.',
+  identityCreated: 'La credencial está creada. Ingrese {name} en el módulo como su ID de cliente.',
   exchangeUnusedIdentity:
     'Ingrese {newer} en el módulo. Todavía no se ha usado: revoque {former} en cuanto se use.',
   exchangeUnused:

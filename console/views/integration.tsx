@@ -30,7 +30,7 @@ export function Integration({ id }: { id: string }) {
   return (
     <Screen
       above={[`${BASE}/integrations`, t.integrations]}
-      title={shown ? shown.data.name : `${t.integrations} ${id}`}
+      title={shown ? shown.data.name : `${t.integration} ${id}`}
     >
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}

@@ -38,7 +38,8 @@ it.each([
   ['2026-11-28T11:59:01Z', 'now', 'jetzt'],
   ['2026-11-28T11:58:01Z', '1 min. ago', 'vor 1 Min.'],
   ['2026-11-28T14:30:00Z', 'in 2 hr.', 'in 2 Std.'],
-  ['2026-11-27T11:00:00Z', 'yesterday', 'gestern'],
+  ['2026-11-26T13:00:00Z', '1 day ago', 'vor 1 Tag'],
+  ['2026-11-30T11:00:00Z', 'in 1 day', 'in 1 Tag'],
   ['2026-08-20T12:00:00Z', '3 mo. ago', 'vor 3\u00a0Monaten'],
   ['2024-11-01T12:00:00Z', '2 yr. ago', 'vor 2 Jahren'],
 ])('%s is %s', (instant, english, german) => {
