@@ -1,7 +1,7 @@
 import { entityKey } from '../table/keys.ts';
-import { attributesAre, set, type Write } from '../table/write.ts';
+import { attributesAre, nextVersion, set, type Write } from '../table/write.ts';
 import { allSessionsAndTokensEnded, type allSessionsEnded, type Session } from './session-item.ts';
-import { newRandomText, type User } from './user.ts';
+import { type Identity, newRandomText, type User } from './user.ts';
 
 /* The writes of what a user logs in with, password and second factor, and of what ends sessions. */
 
@@ -31,10 +31,18 @@ const newPassword = ({ passwordChanges }: User, passwordHash?: string) => ({
 });
 
 /**
- * The write that voids a password, on condition that it has not changed since the read: the user
- * sets another one by requesting a reset.
+ * The write that voids the password, if there is one, and leaves these identities, on condition
+ * that neither the password nor anything visible has changed since the read: the user sets another
+ * password by requesting a reset.
  */
-export const passwordVoided = (user: User): Write => setPassword(user, newPassword(user));
+export const accessVoided = (user: User, identities: readonly Identity[]): Write =>
+  setPassword(user, {
+    ...(user.passwordHash !== undefined && newPassword(user)),
+    ...(identities.length < (user.identities ?? []).length && {
+      identities: identities.length > 0 ? identities : undefined,
+      version: nextVersion(user.version),
+    }),
+  });
 
 /**
  * The write of the log-in that starts a session, with a new hash of the same password if it was

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
-import { adoptTable } from '../../lib/operations/restore/adopt-table.ts';
+import { ADOPTED_ATTRIBUTES, adoptTable } from '../../lib/operations/restore/adopt-table.ts';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
@@ -21,7 +21,7 @@ async function restore(backup: Awaited<ReturnType<typeof itemsOf>>): Promise<voi
   await restoreItems(cloud, backup);
   const { endpoint, region, tableName } = cloud;
   const client = scannerClient({ endpoint, region, credentials: OPERATOR });
-  await adoptTable(table, openTableScanner(['secondFactor'], tableName, client));
+  await adoptTable(table, openTableScanner(ADOPTED_ATTRIBUTES, tableName, client));
   client.destroy();
   // A token that was issued in the second of the adoption or before is rejected.
   await wait(2000);

@@ -1,13 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import { auditKey, permanentAuditKey } from '../../lib/audit/audit-entry.ts';
-import { adoptTable } from '../../lib/operations/restore/adopt-table.ts';
-import { findChangedAccess, voidPasswords } from '../../lib/operations/restore/former-passwords.ts';
+import { ADOPTED_ATTRIBUTES, adoptTable } from '../../lib/operations/restore/adopt-table.ts';
+import { findChangedAccess, voidAccess } from '../../lib/operations/restore/former-access.ts';
 import { lostChanges } from '../../lib/operations/restore/lost-changes.ts';
 import { sequenceKey } from '../../lib/table/item-kind.ts';
 import { entityKey, idText } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
 import { sessionKey } from '../../lib/users/session-item.ts';
+import { identityGuardKey } from '../../lib/users/user-items.ts';
 import { inMemoryScanner, memoryTable } from '../support/doubles/memory-table.ts';
 import { INTACT_ITEMS, storedSession, storedUser } from '../support/doubles/stored-items.ts';
 import { freezeClock } from '../support/doubles/time.ts';
@@ -17,6 +18,8 @@ const userItem = (id: number, fields: object = {}): Item => ({
   ...storedUser(id, `user-${id}`, { passwordHash: 'hash', passwordChanges: 1, ...fields }),
 });
 
+const scannerOf = (items: readonly Item[]) => inMemoryScanner(items, undefined, ADOPTED_ATTRIBUTES);
+
 it('adoptTable does not wait at its end when it takes longer than a second', async () => {
   freezeClock(Date.parse('2026-11-22T06:00:00.250Z'));
   const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
@@ -24,7 +27,7 @@ it('adoptTable does not wait at its end when it takes longer than a second', asy
     get: async () => ({ n: 1 }),
     transact: async () => undefined,
   } as unknown as Table;
-  const scanner = inMemoryScanner([]);
+  const scanner = scannerOf([]);
   const slow = {
     ...scanner,
     async *scan() {
@@ -46,7 +49,7 @@ it('adoptTable changes only integrations, sequences and NOT-BEFORE, and counts i
   const table = memoryTable(items);
   const progress: number[] = [];
 
-  const adoption = await adoptTable(table, inMemoryScanner([...items, deletedSince]), {
+  const adoption = await adoptTable(table, scannerOf([...items, deletedSince]), {
     onProgress: (items) => progress.push(items),
   });
 
@@ -69,7 +72,7 @@ it('adoptTable ends all API tokens, because it deletes their items', async () =>
   const items = [...INTACT_ITEMS, user];
   const table = memoryTable(items);
 
-  await adoptTable(table, inMemoryScanner(items));
+  await adoptTable(table, scannerOf(items));
 
   expect(await table.get(user)).toEqual({ ...user, tokens: undefined });
 });
@@ -84,7 +87,7 @@ it('adoptTable ends the invitations that are open, because their mailed keys go'
   const items = [...INTACT_ITEMS, ...users];
   const table = memoryTable(items);
 
-  await adoptTable(table, inMemoryScanner(items));
+  await adoptTable(table, scannerOf(items));
 
   const kept = await table.getAll(users);
   expect(kept.map((item) => item?.invitedAt)).toEqual([over.toISOString(), over.toISOString()]);
@@ -95,11 +98,16 @@ it('adoptTable ends the invitations that are open, because their mailed keys go'
 
 describe('the access to an account', () => {
   const restored = userItem(2);
-  const changedAccess = (original: readonly Item[], restoredUsers: readonly Item[] = [restored]) =>
+  const known = { issuer: 'idp', subject: 'known' };
+  const former = { issuer: 'idp', subject: 'former' };
+  const linked = userItem(2, { identities: [known, former] });
+  const comparedWith = (original: readonly Item[], restoredUsers: readonly Item[]) =>
     findChangedAccess(
       memoryTable([userItem(1), ...restoredUsers]),
       memoryTable([userItem(1), ...original, { ...sequenceKey('USER'), n: 9 }]),
     );
+  const changedAccess = async (original: readonly Item[], restoredUsers = [restored]) =>
+    (await comparedWith(original, restoredUsers))?.map(({ id }) => id);
 
   it.each<[string, Item[], number[]]>([
     ['nothing', [restored], []],
@@ -110,6 +118,7 @@ describe('the access to an account', () => {
     ['its roles', [{ ...restored, authorities: [] }], [2]],
     ['its password', [{ ...restored, passwordChanges: 2 }], [2]],
     ['its second factor', [{ ...restored, factorChanges: 1 }], [2]],
+    ['its identities', [linked], [2]],
     ['the accounts that the backup lacks', [restored, userItem(3)], []],
   ])('is compared with the original: what changed is %s', async (_, original, changed) => {
     expect(await changedAccess(original)).toEqual(changed);
@@ -134,11 +143,31 @@ describe('the access to an account', () => {
       put(entityKey('USER', 2), userItem(2, { passwordHash: 'other', passwordChanges: 5 })),
     ]);
 
-    expect(await voidPasswords(table, [2, 3, 99])).toBe(1);
+    const changed = [2, 3, 99].map((id) => ({ id, identities: [] }));
+    expect(await voidAccess(table, changed)).toEqual({ passwords: 1, identities: 0 });
     expect(Object.keys(table.changed())).toEqual(['USER 0000000000000002']);
     const { passwordHash, passwordChanges, securityStamp } = table.find(restored) as Item;
     expect([passwordHash, passwordChanges]).toEqual([undefined, 6]);
     expect(securityStamp).not.toBe(restored.securityStamp);
+  });
+
+  it.each<[string, Item[], object[]]>([
+    ['has unlinked', [{ ...linked, identities: [{ subject: 'known', issuer: 'idp' }] }], [known]],
+    ['has deactivated', [{ ...linked, activated: false }], []],
+    ['has deleted', [], []],
+    ['has', [{ ...linked, passwordChanges: 2 }], [known, former]],
+  ])('ends by identities that the original %s', async (_, original, left) => {
+    const linkedOnly = { ...linked, passwordHash: undefined };
+    const guards = [known, former].map(({ subject }) => identityGuardKey('idp', subject));
+    const table = memoryTable([linkedOnly, ...guards.map((key) => ({ ...key, id: 2 }))]);
+    const changed = (await comparedWith(original, [linkedOnly])) ?? [];
+
+    const voided = await voidAccess(table, changed);
+
+    expect(voided).toEqual({ passwords: 0, identities: left.length < 2 ? 1 : 0 });
+    expect(table.find(linked)?.identities ?? []).toEqual(left);
+    expect(guards.filter((key) => table.find(key))).toHaveLength(left.length);
+    expect(table.find(linked)?.passwordChanges).toBe(1);
   });
 });
 

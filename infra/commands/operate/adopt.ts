@@ -2,14 +2,12 @@ import * as v from 'valibot';
 import type { Change } from '../../../lib/audit/audit-entry.ts';
 import type { ListedEntry } from '../../../lib/audit/read-audits.ts';
 import {
+  ADOPTED_ATTRIBUTES,
   adoptTable,
   SKIPPED_IDS,
   SKIPPED_PARAMETER_IDS,
 } from '../../../lib/operations/restore/adopt-table.ts';
-import {
-  findChangedAccess,
-  voidPasswords,
-} from '../../../lib/operations/restore/former-passwords.ts';
+import { findChangedAccess, voidAccess } from '../../../lib/operations/restore/former-access.ts';
 import { lostChanges } from '../../../lib/operations/restore/lost-changes.ts';
 import { counted } from '../../../lib/runtime/counted.ts';
 import type { Table } from '../../../lib/table/table.ts';
@@ -53,7 +51,8 @@ ${TABLE_HELP}
 --values-key ARN    the ARN of ValuesKey
 --unprotected       omits deletion protection and point-in-time recovery
 --original TABLE    voids the passwords of accounts whose access has changed in the original table
-                    since the backup, and lists all changes since, to be repeated by hand
+                    since the backup, unlinks identities that it no longer lets in, and lists all
+                    changes since, to be repeated by hand
 --skip IDS          how many ids of users and of integrations are skipped (default
                     ${SKIPPED_IDS}); of ids of parameters, ${SKIPPED_PARAMETER_IDS} are skipped in
                     each integration`,
@@ -77,15 +76,11 @@ ${TABLE_HELP}
       const settle = name && original && (await compareOriginal(connection, original, name));
       isChanged = true;
       printAdoption(
-        await adoptTable(
-          table,
-          openTableScanner(['secondFactor', 'invitedAt'], tableName, client),
-          {
-            skippedIds: Number(values.skip),
-            original,
-            onProgress: reportProgress('item', ' read'),
-          },
-        ),
+        await adoptTable(table, openTableScanner(ADOPTED_ATTRIBUTES, tableName, client), {
+          skippedIds: Number(values.skip),
+          original,
+          onProgress: reportProgress('item', ' read'),
+        }),
       );
       if (settle) await settle();
       else print('Accounts are as in the backup: --original TABLE lists what has changed since');
@@ -160,8 +155,8 @@ function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
 
 /**
  * Compares a restored table with its original, and changes nothing. Throws a sentence if they
- * cannot be compared. Returns a function that voids the passwords of accounts whose access has
- * changed since the backup, and lists the changes to be repeated by hand.
+ * cannot be compared. Returns a function that voids passwords and unlinks identities of accounts
+ * whose access has changed since the backup, and lists the changes to be repeated by hand.
  */
 export async function compareOriginal(
   { tableName, table }: TableConnection,
@@ -175,8 +170,11 @@ export async function compareOriginal(
   const lost = await lostChanges(table, original, Date.now());
 
   return async () => {
-    const voided = await voidPasswords(table, changed);
-    print(`Voided ${counted(voided, 'password')}, whose users must request a reset by mail`);
+    const { passwords, identities } = await voidAccess(table, changed);
+    print(`Voided ${counted(passwords, 'password')}, whose users must request a reset by mail`);
+    print(
+      `Unlinked identities of ${counted(identities, 'account')}: link those that should log in`,
+    );
     print(`Changes in ${name} since the backup, which are undone: ${lost.length}`);
     for (const entry of lost) print(`  ${describe(entry)}`);
   };

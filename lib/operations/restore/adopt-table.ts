@@ -51,6 +51,9 @@ const SKIPPED_CHANGES = 1_000_000;
  */
 export const CLOCK_DIFFERENCE_SECONDS_MAX = 30;
 
+/** The attributes that the scan of an adoption must return. */
+export const ADOPTED_ATTRIBUTES: readonly string[] = ['secondFactor', 'invitedAt', 'tokens'];
+
 interface Options {
   readonly skippedIds?: number;
   /**

@@ -1,3 +1,4 @@
+import { pick } from '../../../lib/contract/entity-fields.ts';
 import { totalKey } from '../../../lib/table/item-kind.ts';
 import { entityKey, type Key, KINDS, type Kind } from '../../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../../lib/table/snapshot.ts';
@@ -191,11 +192,17 @@ const PAGE = 3;
 /** More than any verification in the tests needs, so that an endless loop fails. */
 const READS_MAX = 1000;
 
-/** For a verification without an engine. `onRead` runs before each read, with their number. */
+/**
+ * For a verification without an engine. `onRead` runs before each read, with their number. Scans
+ * return only the keys and these attributes, if they are given.
+ */
 export function inMemoryScanner(
   items: readonly Item[],
   onRead: (read: Read, count: number, table: InMemoryScanner) => void = () => undefined,
+  attributes?: readonly string[],
 ): InMemoryScanner {
+  const projected = (item: Item): Item =>
+    attributes ? { ...pick(item, attributes), pk: item.pk, sk: item.sk } : item;
   const recordRead = (read: Read) => {
     table.reads.push(read);
     if (table.reads.length > READS_MAX) throw new Error('More than 1,000 reads');
@@ -213,7 +220,7 @@ export function inMemoryScanner(
       table.items = table.items.filter((item) => nameOf(item) !== nameOf(key));
     },
     async *scan() {
-      const all = [...table.items];
+      const all = table.items.map(projected);
       while (all.length > 0) yield all.splice(0, PAGE);
     },
     async snapshot(keys) {

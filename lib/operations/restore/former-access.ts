@@ -1,0 +1,107 @@
+import { type Decision, loadDecideCommit } from '../../table/change.ts';
+import type { Item, Table } from '../../table/table.ts';
+import { accessVoided } from '../../users/credential-table.ts';
+import type { Identity, User } from '../../users/user.ts';
+import { findUser, releaseIdentity, userOf } from '../../users/user-table.ts';
+import { findDefect } from '../integrity/find-defect.ts';
+import { itemsOf } from '../transfer/entities.ts';
+import { lastId } from './adopt-table.ts';
+
+/*
+ * A restore brings back accounts that were deleted or deactivated since the backup, and former
+ * roles, passwords, second factors and identities. If the original table still exists, nobody
+ * enters with a former password, or with an identity that it does not let in. Former roles return
+ * to users who can read their mailbox, or whose identity is still linked.
+ */
+
+/** An account whose access has changed since the backup. */
+interface ChangedAccess {
+  readonly id: number;
+  /** What the original lets in: none if the account is gone, deactivated or damaged. */
+  readonly identities: readonly Identity[];
+}
+
+const accessOf = (item: Item): string => {
+  const { activated, authorities, passwordChanges, factorChanges, identities } = item;
+  // DynamoDB returns the attributes of an identity in any order.
+  return JSON.stringify(
+    [activated, authorities, passwordChanges, factorChanges, identities],
+    ['issuer', 'subject'],
+  );
+};
+
+const identitiesLetInBy = (item: Item): readonly Identity[] =>
+  item.activated && !findDefect(item) ? (userOf(item).identities ?? []) : [];
+
+/**
+ * The accounts whose access has changed since the backup, or that have been deleted. Accounts that
+ * the restored table has received since an earlier adoption are left out: their ids lie beyond the
+ * ids of the original. Undefined if the tables have no account in common.
+ */
+export async function findChangedAccess(
+  table: Table,
+  original: Table,
+): Promise<readonly ChangedAccess[] | undefined> {
+  const originals = new Map<
+    unknown,
+    { incarnation: unknown; access: string; identities: readonly Identity[] }
+  >();
+  for await (const item of itemsOf(original, 'USER'))
+    originals.set(item.id, {
+      incarnation: item.incarnation,
+      access: accessOf(item),
+      identities: identitiesLetInBy(item),
+    });
+  const last = await lastId(original, 'USER');
+  const changed: ChangedAccess[] = [];
+  let haveCommonAccount = false;
+  for await (const item of itemsOf(table, 'USER')) {
+    if (findDefect(item)) continue;
+    const id = item.id as number;
+    const found = originals.get(id);
+    const same = found?.incarnation === item.incarnation ? found : undefined;
+    haveCommonAccount ||= same !== undefined;
+    if (same ? same.access !== accessOf(item) : id <= last)
+      changed.push({ id, identities: same?.identities ?? [] });
+  }
+  return haveCommonAccount ? changed : undefined;
+}
+
+/**
+ * Voids the passwords of accounts whose access has changed, and unlinks the identities that the
+ * original does not let in. Returns how many accounts had such a password or identity.
+ */
+export async function voidAccess(
+  table: Table,
+  changed: readonly ChangedAccess[],
+): Promise<{ passwords: number; identities: number }> {
+  const voided = { passwords: 0, identities: 0 };
+  for (const { id, identities } of changed) {
+    const { hadPassword, isUnlinked } = await loadDecideCommit(
+      table,
+      () => findUser(table, id),
+      (user) => accessDecision(user, identities),
+    );
+    if (hadPassword) voided.passwords++;
+    if (isUnlinked) voided.identities++;
+  }
+  return voided;
+}
+
+function accessDecision(
+  user: User | undefined,
+  letIn: readonly Identity[],
+): Decision<{ hadPassword: boolean; isUnlinked: boolean }> {
+  const isLetIn = ({ issuer, subject }: Identity) =>
+    letIn.some((identity) => identity.issuer === issuer && identity.subject === subject);
+  const linked = user?.identities ?? [];
+  const former = linked.filter((identity) => !isLetIn(identity));
+  const result = { hadPassword: user?.passwordHash !== undefined, isUnlinked: former.length > 0 };
+  return {
+    writes:
+      user && (result.hadPassword || result.isUnlinked)
+        ? [accessVoided(user, linked.filter(isLetIn)), ...former.map(releaseIdentity)]
+        : [],
+    result,
+  };
+}
