@@ -1,5 +1,5 @@
 import { endpoint } from '../lib/http/endpoint.ts';
-import { okJson, requireReturnable } from '../lib/http/response.ts';
+import { ok } from '../lib/http/response.ts';
 import { makePlan } from '../lib/operations/plan/plan.ts';
 import { MakePlan } from '../lib/operations/plan/plan-contracts.ts';
 import { openTable } from '../lib/table/open-table.ts';
@@ -10,6 +10,5 @@ const mustConfirmOwnEmail = process.env.CONFIRM_EMAIL_CHANGES === 'true';
 /** POST /api/plan: what would change for everything to be as files say. */
 export const handler = endpoint(MakePlan, async ({ caller, body }) => {
   const plan = await makePlan(table, caller, body, { mustConfirmOwnEmail });
-  const json = requireReturnable(JSON.stringify(plan), 'plan-too-large');
-  return okJson(json, { ETag: `"${plan.digest}"` });
+  return ok(plan, { ETag: `"${plan.digest}"` });
 });

@@ -1,3 +1,5 @@
+import { Failure } from './failure.ts';
+
 /** Known clients send bodies that are three levels deep. */
 const DEPTH_MAX = 32;
 
@@ -73,4 +75,14 @@ function isTooDeepOrAmbiguous(json: string): boolean {
     previous = token;
   }
   return false;
+}
+
+/** Well below Lambda's response limit of 6 MB. */
+const RESPONSE_BYTES_MAX = 5 * 1024 * 1024;
+
+/** The body, unless Lambda could not return it: then it fails with this code. */
+export function requireReturnable(body: string, code: 'page-too-large' | 'plan-too-large'): string {
+  // Lambda returns the body as a JSON string, so its quotes are escaped a second time.
+  if (Buffer.byteLength(JSON.stringify(body)) > RESPONSE_BYTES_MAX) throw new Failure(code);
+  return body;
 }

@@ -1,5 +1,6 @@
 import type { EntityName } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
+import { requireReturnable } from '../contract/json.ts';
 import type { ListQuery, QueryParameter } from '../contract/list-query.ts';
 import type { Page } from '../table/steps.ts';
 import type { Version } from '../table/write.ts';
@@ -77,16 +78,6 @@ export function alert(
 /** The ETag header, which a client sends back in If-Match. */
 export function etag({ version }: { readonly version: Version }) {
   return { ETag: `"${version}"` };
-}
-
-/** Well below Lambda's response limit of 6 MB. */
-const RESPONSE_BYTES_MAX = 5 * 1024 * 1024;
-
-/** The body, unless Lambda could not return it: then it fails with this code. */
-export function requireReturnable(body: string, code: 'page-too-large' | 'plan-too-large'): string {
-  // Lambda returns the body as a JSON string, so its quotes are escaped a second time.
-  if (Buffer.byteLength(JSON.stringify(body)) > RESPONSE_BYTES_MAX) throw new Failure(code);
-  return body;
 }
 
 /**

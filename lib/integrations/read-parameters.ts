@@ -90,14 +90,15 @@ async function readPage(
     owner === undefined
       ? readIntegrations(table, page.entities, onConsumed)
       : readOwner(table, owner, page.entities, onConsumed),
-  ]);
-  await budget.settle(consumed - decryptions);
+  ]).finally(() => budget.settle(consumed - decryptions));
   const named = owner === undefined ? undefined : integrations?.get(owner);
   // Another parameter could have been created and changed since a list of all of them was read; or
   // the integration has a wrong number, and the revision is the one before that list.
   const lacksSome =
     named &&
     query.filters.length === 1 &&
+    // Unknown after a cursor, where the page before has shown an older revision in that case.
+    page.total !== undefined &&
     page.total !== named.parameterCount &&
     named.revision !== knownRevision;
   if (!integrations || lacksSome) return readPage(table, caller, query, named?.revision);

@@ -522,9 +522,10 @@ it.skipIf(RELEASE)('rejects files whose plan Lambda could not return', async () 
   const parameters = parametersWith('1', 60);
   const integrations = Array.from({ length: 800 }, (_, index) => tap(`T${index}`, parameters));
 
-  const { status, body } = await send('POST', '/api/plan', { set: unique('set'), integrations });
-
-  expect([status, body.title]).toEqual([400, 'The plan is too large']);
+  for (const path of ['/api/plan', '/api/apply']) {
+    const { status, body } = await send('POST', path, { set: unique('set'), integrations });
+    expect([status, body.title]).toEqual([400, 'The plan is too large']);
+  }
 });
 
 describe.skipIf(RELEASE)('files that need more than a transaction', () => {
@@ -641,6 +642,21 @@ it('reads what files are about, and charges it', async () => {
     'Decrypt ',
     Number(listed) + 2,
   ]);
+});
+
+it.skipIf(RELEASE)('charges a read that fails', async () => {
+  const names = Array.from({ length: 5 }, () => unique('Tap'));
+  const integrations = names.map((name) => tap(name, parametersWith('a', 1)));
+  const files = { set: unique('set'), integrations };
+  await applied(files);
+  await forgetReads(gatehouse.table, 1);
+  faults.inject([{ operation: 'Decrypt', fault: 'throttle' }]);
+
+  const { status } = await send('POST', '/api/plan', files);
+
+  faults.inject([]);
+  expect(status).toBe(503);
+  expect(await readsOf(gatehouse.table, 1)).toBeGreaterThan(0);
 });
 
 it.skipIf(RELEASE).each([

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ListQuery } from '../../lib/contract/list-query.ts';
 import { readParameter, readParameters } from '../../lib/integrations/read-parameters.ts';
-import { openSeal } from '../../lib/integrations/sealed-value.ts';
+import { openSeal, UnreadableValue } from '../../lib/integrations/sealed-value.ts';
 import { readModule } from '../../lib/modules/read-module.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import type { Item } from '../../lib/table/table.ts';
@@ -151,6 +151,20 @@ describe('reading parameters', () => {
     expect(await charge(items, ofOne)).toEqual([7]);
     // Read again, if it records another number of parameters: one could have come meanwhile.
     expect(await charge(items, ofOne, 3)).toEqual([7, 7]);
+    // Once after a cursor, beside what the list is charged before and gets back.
+    const after = 5_000_000;
+    const following = (table: MemoryTable) =>
+      readParameters(
+        table,
+        asIntegrator(table),
+        queryOf({ size: 2, filters: ofIntegration(5), after }),
+      );
+    expect((await charge(items, following)).slice(2)).toEqual([7]);
+    // Also if a value cannot be read.
+    const [readable] = items as [Item, Item];
+    const damaged = [readable, parameter({ id: 5_000_002, confValue: Buffer.of(9) })];
+    const fails = (table: MemoryTable) => expect(ofOne(table)).rejects.toThrow(UnreadableValue);
+    expect(await charge(damaged, fails)).toEqual([7]);
     // Before: 2 items and 90 decryptions, which are not given back.
     expect(await charge(items, page(90, []))).toEqual([93]);
     // Before: 5 ids at 1.5 units and as many decryptions.

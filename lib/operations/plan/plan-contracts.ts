@@ -176,6 +176,12 @@ export const ApplyPlan = {
     /** After how many seconds the rest can be applied. */
     retryAfter: v.nullable(count),
   }),
-  failures: ['read-budget-spent', 'list-too-long', 'version-changed', 'plan-refused'],
+  failures: [
+    'read-budget-spent',
+    'list-too-long',
+    'plan-too-large',
+    'version-changed',
+    'plan-refused',
+  ],
 } satisfies Contract;
 export type Application = v.InferOutput<typeof ApplyPlan.body>;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Failure, type FailureCode } from '../../contract/failure.ts';
+import { requireReturnable } from '../../contract/json.ts';
 import { openSeal } from '../../integrations/sealed-value.ts';
 import { currentDeadline } from '../../runtime/execution-environment.ts';
 import { isOutage } from '../../runtime/outage.ts';
@@ -36,7 +37,7 @@ interface Settings {
   readonly mustConfirmOwnEmail: boolean;
 }
 
-/** States what would change. Fails with read-budget-spent and list-too-long. */
+/** States what would change. Fails with read-budget-spent, list-too-long and plan-too-large. */
 export async function makePlan(
   table: Table,
   caller: AuthorizedCaller,
@@ -62,8 +63,8 @@ async function decidePlan(
   const [callerUser, state] = await settleAll([
     caller.findUser(),
     readState(table, files, onConsumed),
-  ]);
-  await budget.settle(consumed);
+    // Also what a read has cost that fails: a caller could repeat it without end otherwise.
+  ]).finally(() => budget.settle(consumed));
   const planner = { set: files.set, caller, callerUser, mustConfirmOwnEmail };
   const decided = [
     ...planUsers(files, state, planner),
@@ -162,9 +163,9 @@ const counting = (userId: number, integrationId: number) => {
   return { nextUserId: () => users++, nextIntegrationId: () => integrations++ };
 };
 
-/** A plan as clients see it. */
+/** A plan as clients see it. Fails with plan-too-large. */
 function planView({ digest, planned, unchanged }: Plan) {
-  return {
+  const view = {
     digest,
     changes: planned.map(({ action, name, integrationName, changes, refused }) => ({
       action,
@@ -177,6 +178,8 @@ function planView({ digest, planned, unchanged }: Plan) {
     refused: planned.filter(({ refused }) => refused).length,
     secrets: secretsOf(planned),
   };
+  requireReturnable(JSON.stringify(view), 'plan-too-large');
+  return view;
 }
 
 const secretsOf = (planned: readonly PlannedChange[]): string[] =>
