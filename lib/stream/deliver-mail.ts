@@ -18,10 +18,10 @@ import {
 } from '../mail/mail-limit.ts';
 import { isNotice, type Occasion, type OutboxMail } from '../mail/outbox.ts';
 import { log, logError } from '../runtime/log.ts';
-import { commit, type Decision, loadDecideCommit } from '../table/change.ts';
+import { commitWithRetries, type Decision, loadDecideCommit } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { attributesAre, set, type Write } from '../table/write.ts';
+import { attributesAre, remove, set, type Write } from '../table/write.ts';
 import {
   isOfProvider,
   mailboxHashOf,
@@ -87,9 +87,9 @@ export async function deliverMail(
     await mailer.send(occasion, recipient, content);
     log({ mailSent: occasion });
   }
-  // Unconditional: of two executions with the same item, the second one deletes nothing.
-  if ((await commit(table, [{ act: 'Delete', key: itemKey }])) === 'busy')
-    throw new Failure('unavailable');
+  // Unconditional: of two executions with the same item, the second one deletes nothing. With
+  // retries: a mail whose item remains is sent again.
+  await commitWithRetries(table, () => [remove(itemKey)]);
 }
 
 async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined> {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { auditEntry, operator } from '../../lib/audit/audit-entry.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import type { MailContent, Recipient } from '../../lib/mail/mail.ts';
@@ -214,16 +214,27 @@ describe('a mail', () => {
     expect(Object.keys(second.changed)).toEqual([nameOf(KEY), expect.stringMatching(/^RESET#/)]);
   });
 
-  it('is handed over again when its item cannot be deleted after it was sent', async () => {
+  it.each([
+    ['is not handed over again after a conflict', 1, undefined],
+    ['is handed over again when its item stays busy', 99, { code: 'unavailable' }],
+  ])('that was sent %s', async (_, conflicts, expected) => {
     const { sent, error } = await deliver(
       [ada, { ...NOTICE, counted: true }],
       undefined,
       (table) => {
-        table.transact = () => Promise.reject(cancelledBy('TransactionConflict'));
+        const { transact } = table;
+        let times = 0;
+        table.transact = (...args) => {
+          vi.setSystemTime(Date.now() + 1000);
+          times++;
+          return times > conflicts
+            ? transact(...args)
+            : Promise.reject(cancelledBy('TransactionConflict'));
+        };
       },
     );
 
-    expect([sent.length, error]).toMatchObject([1, { code: 'unavailable' }]);
+    expect([sent.length, error]).toMatchObject([1, expected]);
   });
 
   it('is not counted by two executions', async () => {
