@@ -231,4 +231,8 @@ it('a daily verification fails on findings, logs only kinds and numbers, and cou
   expect(stdout + stderr).not.toMatch(/alice|someone/);
   await restoreItems(gatehouse.cloud, intact);
   expect(await run()).toMatchObject({ code: 0 });
+  // What was counted on request during the verification stays.
+  await applyDamage([overviewKey, { countedAt: '9' }]);
+  await run();
+  expect(await gatehouse.table.get(overviewKey)).toMatchObject({ countedAt: '9' });
 });

@@ -28,7 +28,16 @@ const LATEST = {
 const CHANGES_MAX = 10;
 
 /** The write that replaces what was counted. */
-export const overviewCounted = (overview: Overview): Write => put(overviewKey, { ...overview });
+const overviewCounted = (overview: Overview): Write => put(overviewKey, { ...overview });
+
+/** The same, on condition that what is stored was counted earlier. */
+export const overviewVerified = (overview: Overview): Write => ({
+  ...overviewCounted(overview),
+  condition: 'attribute_not_exists(#countedAt) OR #countedAt < :countedAt',
+  names: { '#countedAt': 'countedAt' },
+  values: { ':countedAt': overview.countedAt },
+  onConditionFailed: 'retry',
+});
 
 /**
  * The last count, the administrators and the newest changes of the audit trail. It costs as much in
