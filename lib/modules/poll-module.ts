@@ -30,7 +30,7 @@ export async function pollModule(
   if (!('clientId' in caller)) return readModule(table, caller, id, undefined);
   const { moduleRevision: wanted } = caller.integration;
   const report = possibleNumbers(parseRunning(running), wanted);
-  const hasFailed = precondition !== undefined && report?.failed === wanted;
+  const hasFailed = precondition?.isNegative && report?.failed === wanted;
   const [configuration] = await settleAll([
     hasFailed ? Promise.resolve({ wanted }) : readModule(table, caller, id, precondition),
     // The module states it again with its next poll.

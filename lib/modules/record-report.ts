@@ -12,7 +12,8 @@ import type { Report } from './module-contracts.ts';
 
 /**
  * At most this many reports are recorded in this time: a stolen credential could otherwise keep the
- * integration busy, so that its own deletion conflicts. The next poll repeats the rest.
+ * integration busy, so that its own deletion conflicts. The next poll repeats the numbers of the
+ * rest, but no reason.
  */
 const TIMES_MAX = 3;
 const WINDOW_MS = 1000;

@@ -60,8 +60,9 @@ export function openIntegrationImporter(
       const followsRejected = rejectedNames.has(name);
       const markerKey = markerKeyOf('INTEGRATION', record.name, record.shortName, ordinal);
       const readMarker = () => table.get(markerKey);
-      let reading: Promise<Item | undefined> | undefined = readMarker();
-      markers.push(reading);
+      // Nobody would await it after a rejected record.
+      let reading = followsRejected ? undefined : readMarker();
+      if (reading) markers.push(reading);
       return {
         markerKey,
 
