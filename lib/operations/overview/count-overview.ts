@@ -57,7 +57,7 @@ function filtersIn(list: keyof Filters, query: string): readonly Filter[] {
   return (v.parse(FIELDS[list].query, Object.fromEntries(values)) as ListQuery).filters;
 }
 
-/** What is no change of anything: log-ins, refusals, mailed keys and reports of modules. */
+/** Log-ins, refusals, mailed resets, uses of API tokens and reports of modules change nothing. */
 const NO_CHANGES: readonly AuditedAction[] = [
   'session.started',
   'session.ended',

@@ -238,8 +238,9 @@ async function adoptIntegration(
 
 /**
  * The number of a configuration becomes at least the number of the second: it is then higher than
- * every number since the backup, and than those after any earlier adoption, so that no module takes
- * a configuration for one that it has.
+ * every number since the backup, so that no module takes a configuration for one that it has. It
+ * also exceeds the numbers after the adoption of an earlier restore, unless that was repeated: each
+ * repetition runs ahead of the clock by SKIPPED_CHANGES seconds.
  */
 const moduleRevisionAfterRestore = ({ moduleRevision }: Integration, now: number): number =>
   Math.max(moduleRevision + SKIPPED_CHANGES, Math.floor(now / 1000));
