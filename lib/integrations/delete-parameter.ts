@@ -10,12 +10,14 @@ import {
   versionIs,
 } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
+import type { Integration } from './integration.ts';
 import { integrationChanged } from './integration-table.ts';
 import {
   auditEventForParameter,
   findForChange,
   parameterBytesAfter,
   parameterChanges,
+  type StoredParameter,
 } from './parameter-table.ts';
 
 /** Deletes a parameter. Fails with not-found, version-changed, forbidden, read-budget-spent. */
@@ -33,22 +35,30 @@ export async function deleteParameter(
     decide: ({ loaded: { integration, parameter } }) => {
       if (!integration || !parameter) throw new Failure('not-found');
       requireVersion(parameter, precondition);
-      const parameterCount = integration.parameterCount - 1;
-      const parameterBytes = parameterBytesAfter(integration, parameter, undefined);
+      const deleted = parameterDeleted(integration, parameter);
       return {
-        writes: [
-          integrationChanged(integration, { ...integration, parameterCount, parameterBytes }),
-          remove(entityKey('CONF', id), versionIs(parameter)),
-          changeTotal('CONF', -1),
-        ],
+        writes: [integrationChanged(integration, deleted.integration), ...deleted.writes],
         result: undefined,
-        event: auditEventForParameter(
-          'parameter.deleted',
-          parameter,
-          integration,
-          parameterChanges(parameter, undefined),
-        ),
+        event: deleted.event,
       };
     },
   });
+}
+
+/** Decides the deletion of a parameter. */
+export function parameterDeleted(integration: Integration, parameter: StoredParameter) {
+  const after: Integration = {
+    ...integration,
+    parameterCount: integration.parameterCount - 1,
+    parameterBytes: parameterBytesAfter(integration, parameter, undefined),
+  };
+  const changes = parameterChanges(parameter, undefined);
+  return {
+    integration: after,
+    writes: [
+      remove(entityKey('CONF', parameter.id), versionIs(parameter)),
+      changeTotal('CONF', -1),
+    ],
+    event: auditEventForParameter('parameter.deleted', parameter, integration, changes),
+  };
 }

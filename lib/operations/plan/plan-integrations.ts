@@ -3,6 +3,7 @@ import { pick } from '../../contract/entity-fields.ts';
 import { newIntegration } from '../../integrations/create-integration.ts';
 import { parameterAdded } from '../../integrations/create-parameter.ts';
 import { integrationDeleted } from '../../integrations/delete-integration.ts';
+import { parameterDeleted } from '../../integrations/delete-parameter.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from '../../integrations/integration.ts';
 import {
   auditEventForIntegration,
@@ -10,16 +11,13 @@ import {
 } from '../../integrations/integration-table.ts';
 import { MASK, requireNewValue } from '../../integrations/parameter.ts';
 import {
-  auditEventForParameter,
   bytesOf,
   type Parameter,
-  parameterBytesAfter,
   parameterChanges,
   type StoredParameter,
 } from '../../integrations/parameter-table.ts';
 import { parameterChanged } from '../../integrations/update-parameter.ts';
-import { entityKey } from '../../table/keys.ts';
-import { changeTotal, nextVersion, remove, versionIs } from '../../table/write.ts';
+import { changeTotal, nextVersion } from '../../table/write.ts';
 import type { Files, IntegrationEntry, ParameterEntry } from './plan-contracts.ts';
 import { managedElsewhere } from './plan-users.ts';
 import type { PlannedChange, Planner, Refusal, StepServices } from './planned.ts';
@@ -212,20 +210,12 @@ const planParameterDeletion = (integrationName: string, parameter: Parameter): P
   phase: 'integrations',
   async step(services) {
     const before = stateOf(services, integrationName);
-    const after: Integration = {
-      ...before,
-      parameterCount: before.parameterCount - 1,
-      parameterBytes: parameterBytesAfter(before, parameter, undefined),
-    };
-    const changes = parameterChanges(parameter, undefined);
+    const deleted = parameterDeleted(before, parameter);
     return {
-      writes: [
-        remove(entityKey('CONF', parameter.id), versionIs(parameter)),
-        changeTotal('CONF', -1),
-      ],
-      events: [auditEventForParameter('parameter.deleted', parameter, before, changes)],
+      writes: deleted.writes,
+      events: [deleted.event],
       bytes: parameter.bytes,
-      integration: { before, after },
+      integration: { before, after: deleted.integration },
     };
   },
 });

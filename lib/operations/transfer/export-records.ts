@@ -4,7 +4,11 @@ import { EDITABLE_INTEGRATION_FIELDS, type Integration } from '../../integration
 import { integrationOf } from '../../integrations/integration-table.ts';
 import { MASK } from '../../integrations/parameter.ts';
 import { parameterItemsOf, parameterOf } from '../../integrations/parameter-table.ts';
-import { openUnseal, UnreadableValue } from '../../integrations/sealed-value.ts';
+import {
+  CONCURRENT_DECRYPTIONS_MAX,
+  openUnseal,
+  UnreadableValue,
+} from '../../integrations/sealed-value.ts';
 import { mapConcurrently } from '../../runtime/waiting.ts';
 import type { Item, Table } from '../../table/table.ts';
 import { EDITABLE_USER_FIELDS } from '../../users/user.ts';
@@ -12,12 +16,6 @@ import { userOf } from '../../users/user-table.ts';
 import { findDefect } from '../integrity/find-defect.ts';
 import { keyLabel } from '../integrity/finding.ts';
 import { itemsOf } from './entities.ts';
-
-/**
- * Below the number of connections of a client, so that no call to KMS times out while it waits for
- * one.
- */
-const CONCURRENT_DECRYPTIONS_MAX = 32;
 
 const USER_FIELDS = [
   ...EDITABLE_USER_FIELDS,
@@ -35,9 +33,10 @@ interface ExportedRecord {
 }
 
 /**
- * All users and integrations as records that `importRecords` accepts, with decrypted values. Second
- * factors are left out, because only this stack can derive their secrets: `onFactor` is called for
- * each. Fails with SDK errors, and with a sentence for the operator at the first damaged item.
+ * All users and integrations as records for `importRecords`, with decrypted values. In place of the
+ * value of a secret is the mask, which the import rejects. Second factors are left out, because
+ * only this stack can derive their secrets: `onFactor` is called for each. Fails with SDK errors,
+ * and with a sentence for the operator at the first damaged item.
  */
 export async function* exportRecords(
   table: Table,
