@@ -96,9 +96,9 @@ export const environmentSettings = {
   ),
   alarms: v.optional(
     setting(
-      'Who learns of the [alarms](runbook.md): the ARN of an SNS topic in the region of the ' +
-        'environment, or an e-mail address, whose owner must confirm the subscription. ' +
-        'Required with `keepData`; without it, there are no alarms.',
+      'Who learns of the [alarms](runbook.md): the ARN of an SNS topic in the account and ' +
+        'region of the environment, or an e-mail address, whose owner must confirm the ' +
+        'subscription. Required with `keepData`; without it, there are no alarms.',
       v.pipe(
         v.string(),
         v.check(isTopicOrAddress, 'must be the ARN of an SNS topic or an e-mail address'),

@@ -7,7 +7,7 @@ export const hostName = (meaning: string, example: string) =>
   setting(
     meaning,
     matching(
-      /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
+      /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/,
       'must be a host name in lower case',
     ),
     { example },

@@ -1,10 +1,15 @@
 import * as v from 'valibot';
-import { count, flag, matching, setting } from './setting.ts';
+import { count, flag, isHttpUrl, matching, setting } from './setting.ts';
 
 /* How mails are sent, and the console, to which their links lead. */
 
 /** The environment of a function, which contains it, may have 4,096 bytes. */
-const page = v.pipe(v.string(), v.url(), v.maxBytes(1000, 'must have 1,000 bytes at most'));
+const page = v.pipe(
+  v.string(),
+  v.url(),
+  v.check(isHttpUrl, 'must have the scheme http or https'),
+  v.maxBytes(1000, 'must have 1,000 bytes at most'),
+);
 
 export const mail = setting(
   'How mails are sent; [Mail](deploying.md#mail) explains the conditions in AWS.',

@@ -55,15 +55,17 @@ export const settings = v.pipe(
   ),
   rule(
     ['account'],
-    ({ account, existing, domain, edge }) =>
+    ({ account, alarms, existing, domain, edge }) =>
       areOf(
         account,
+        alarms?.startsWith('arn:') ? alarms : undefined,
         existing?.tableStream,
         ...Object.values(existing?.keys ?? {}),
         domain?.certificate,
         edge?.certificate,
       ),
-    'The certificates and the existing table and keys must be of this account',
+    'The topic of the alarms, the certificates and the existing table and keys must be of this ' +
+      'account',
   ),
   rule(
     ['alarms'],
@@ -78,10 +80,8 @@ export const settings = v.pipe(
   ),
   rule(
     ['monthlyBudget'],
-    ({ monthlyBudget, account, alarms }) =>
-      monthlyBudget === undefined ||
-      (alarms !== undefined && (!alarms.startsWith('arn:') || areOf(account, alarms))),
-    'requires alarms: an e-mail address or a topic of this account, which AWS Budgets notifies',
+    ({ monthlyBudget, alarms }) => monthlyBudget === undefined || alarms !== undefined,
+    'requires alarms, whose recipient AWS Budgets notifies',
   ),
   rule(
     ['deployment'],
@@ -176,6 +176,11 @@ export const settings = v.pipe(
     ({ keepData, moduleIssuers }) =>
       !keepData || moduleIssuers.every(({ issuer, keys }) => areHttps(issuer, keys)),
     'With keepData, all URLs must be https: whoever answers for a platform can be any module',
+  ),
+  rule(
+    ['pepperKeys'],
+    ({ region, pepperKeys }) => !region.startsWith('us-gov-') || pepperKeys.length <= 2,
+    'There can be two at most in GovCloud: its ARNs are longer, and three exceed the tag of the table',
   ),
   rule(
     ['existing'],

@@ -285,7 +285,8 @@ describe('a setting', () => {
 
   it.each<[string, unknown, string]>([
     ['keepData', false, 'existing: requires keepData: without it, a table and keys that the'],
-    ['alarms', TOPIC.replace('123456789012', '210987654321'), 'monthlyBudget: requires alarms'],
+    ['alarms', TOPIC.replace('123456789012', '210987654321'), 'account: The topic of the alarms'],
+    ['mail.linkBase', 'javascript:alert(1)', 'mail.linkBase: must have the scheme http or https'],
     ['domain', ABSENT, 'edge: requires domain: the edge reaches the API under a host name that'],
   ])('%s cannot be %j beside the others', (path, value, sentence) => {
     expect(rejectionOf(withValue(path, value))).toContain(sentence);
@@ -307,6 +308,7 @@ describe('a setting', () => {
     ['pepperKeys', ['PepperKey', 'PepperKey2', 'PepperKey3']],
     ['mail.linkBase', `https://a.io/${'x'.repeat(987)}`],
     ['mail.configurationSet', `aZ0_-${'x'.repeat(59)}`],
+    ['domain.name', 'api.xn--p1ai'],
     ['edge.secretHashes', [HASHES[0]]],
     ['edge.loginsPerSource', 10],
     ['backup.days', 365],
@@ -410,7 +412,7 @@ describe('a setting', () => {
 
 describe('a placeholder', () => {
   const REAL = {
-    account: '210987654321',
+    keepData: false,
     region: VALID.region,
     corsOrigins: ['https://admin.gatehouse.dev'],
     mail: { sender: 'gate@gatehouse.dev', linkBase: 'https://gatehouse.dev/reset?key=' },
