@@ -129,14 +129,18 @@ const replica = (changes: object): Script => ({
 const unrotated = (id: string): Script => ({
   GetKeyRotationStatus: ({ KeyId }) => ({ KeyRotationEnabled: KeyId !== `${id}-1` }),
 });
-/** The only resource that has the tag of the environment. */
+/** The only resource that has the tag of the environment, after an empty page. */
 const tagged = (ResourceARN: string): Script => ({
-  GetResources: ({ TagFilters: [tag], ResourceTypeFilters: [type] }) => ({
-    ResourceTagMappingList:
-      tag.Values[0] === 'moon' && ResourceARN.includes(`:${type.split(':')[0]}:`)
-        ? [{ ResourceARN }]
-        : [],
-  }),
+  GetResources: ({ TagFilters: [tag], ResourceTypeFilters: [type], PaginationToken }) =>
+    PaginationToken
+      ? {
+          ResourceTagMappingList:
+            tag.Values[0] === 'moon' && ResourceARN.includes(`:${type.split(':')[0]}:`)
+              ? [{ ResourceARN }]
+              : [],
+          PaginationToken: '',
+        }
+      : { ResourceTagMappingList: [], PaginationToken: 'next' },
 });
 /** A key with the tag of the environment that the stack does not know. */
 const former = (purpose: string, KeyState = 'Enabled'): Script => ({

@@ -3,7 +3,10 @@ import { CloudWatchLogs } from '@aws-sdk/client-cloudwatch-logs';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { type KeyMetadata, KMS } from '@aws-sdk/client-kms';
 import { Lambda } from '@aws-sdk/client-lambda';
-import { ResourceGroupsTaggingAPI } from '@aws-sdk/client-resource-groups-tagging-api';
+import {
+  paginateGetResources,
+  ResourceGroupsTaggingAPI,
+} from '@aws-sdk/client-resource-groups-tagging-api';
 import { blockedLogName, edgeDescription } from '../../settings/edge.ts';
 import { CANARY_ALARMS, ENVIRONMENT_TAG } from '../../settings/environment.ts';
 import { keyDescription, keyIds } from '../../settings/keys.ts';
@@ -58,10 +61,7 @@ export async function apiStack(target: Target): Found {
   return state;
 }
 
-/**
- * The stack of the edge also belongs to an environment of one region. It is deployed after the
- * stack of the API, which then rejects what did not come through the edge.
- */
+/** The stack of the edge also belongs to an environment of one region. */
 export async function edgeStack(target: Target): Found {
   const { settings, region, name, stack } = target;
   const found = await stack();
@@ -236,13 +236,18 @@ export async function earlierData(target: Target): Found {
 
 /** The ARNs of the resources of a type that have the tag of the environment. */
 async function tagged({ region, environment }: Target, type: string): Promise<string[]> {
-  const { ResourceTagMappingList = [] } = await new ResourceGroupsTaggingAPI(
-    inRegion(region),
-  ).getResources({
-    TagFilters: [{ Key: ENVIRONMENT_TAG, Values: [environment] }],
-    ResourceTypeFilters: [type],
-  });
-  return ResourceTagMappingList.map(({ ResourceARN = '' }) => ResourceARN);
+  const client = new ResourceGroupsTaggingAPI(inRegion(region));
+  const pages = paginateGetResources(
+    { client },
+    {
+      TagFilters: [{ Key: ENVIRONMENT_TAG, Values: [environment] }],
+      ResourceTypeFilters: [type],
+    },
+  );
+  const arns: string[] = [];
+  for await (const { ResourceTagMappingList = [] } of pages)
+    arns.push(...ResourceTagMappingList.map(({ ResourceARN = '' }) => ResourceARN));
+  return arns;
 }
 
 /** No alarm may stop a canary at once. */
