@@ -33,6 +33,13 @@ it.skipIf(!releasedAssembly('dev')).each([
   expect(refusals(released, present[stack] as StackTemplate)).toEqual([]);
 });
 
+it('replaces a compromised key of tokens in one deployment', () => {
+  const keys = { signingKeys: ['SigningKey2'], moduleKeys: ['ModuleKey2'] };
+  const after = templateOf('prod', { account, ...keys }).toJSON() as StackTemplate;
+
+  expect(refusals(present['Gatehouse-prod'] as StackTemplate, after)).toEqual([]);
+});
+
 describe('an update is refused', () => {
   /** The template with a resource under another logical id, also where others refer to it. */
   const renamed = (template: StackTemplate, id: string): StackTemplate =>

@@ -24,6 +24,9 @@ const LASTING = [
   'AWS::SNS::Topic',
 ];
 
+/** Losing them only ends tokens in circulation: docs/keys.md replaces a compromised one at once. */
+const KEYS_OF_TOKENS = /^(Signing|Module)Key/;
+
 /** The properties whose resource has the name; the same name elsewhere is another one. */
 const SCOPES = ['ApiId', 'FunctionName', 'Roles', 'Scope', 'EventSourceArn'];
 
@@ -61,8 +64,9 @@ export function refusalsOf(
     .map(([id, { resourceType }]) => `${id} (${resourceType}) would be replaced`);
   const renamed = lasting
     .filter(
-      ([, { isRemoval, oldResourceType: type }]) =>
+      ([id, { isRemoval, oldResourceType: type }]) =>
         isRemoval &&
+        !KEYS_OF_TOKENS.test(id) &&
         lasting.some(([, other]) => other.isAddition && other.newResourceType === type),
     )
     .map(([id, { oldResourceType }]) => `another ${oldResourceType} would take the place of ${id}`);
