@@ -93,6 +93,10 @@ are in the groups admins, users and analysts.`,
   statuses: { stopped: [0, 'it was stopped'], failed: [1, 'the port is in use'] },
   seeAlso: 'docs/single-sign-on.md has the steps.',
   async run() {
+    // The listener of every command ends the process with `failed`.
+    process.removeAllListeners('SIGINT');
+    // It stays: npm forwards the signal of the terminal, so a second one follows.
+    const interrupted = new Promise((resolve) => process.on('SIGINT', resolve));
     const { issuer, stop } = await startProvider(9000, [
       'http://127.0.0.1:3000/console/sign-in',
       'http://localhost:3000/console/sign-in',
@@ -100,7 +104,7 @@ are in the groups admins, users and analysts.`,
     print(`The provider runs on ${issuer}. In environments/dev.json, it is:
 
 "issuers": [${JSON.stringify(issuerSetting(issuer), null, 2)}]`);
-    await once(process, 'SIGINT');
+    await interrupted;
     stop();
     return 'stopped';
   },
