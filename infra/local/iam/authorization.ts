@@ -147,16 +147,6 @@ export function readPolicies(
 ): Map<string, Grant[]> {
   const roles = new Map(template.ofType('AWS::IAM::Role'));
   const attached = template.ofType('AWS::IAM::Policy');
-  for (const [id, { ManagedPolicyArns, PermissionsBoundary, Users, Groups }] of [
-    ...roles,
-    ...attached,
-  ])
-    if (ManagedPolicyArns || PermissionsBoundary || Users || Groups)
-      throw new Error(
-        'The local cloud does not support managed policies, permissions boundaries, users or ' +
-          `groups, which ${id} names`,
-      );
-
   const policies = new Map<string, Grant[]>();
   for (const [logicalId, { Description, Role }] of template.ofType('AWS::Lambda::Function')) {
     const name = evaluate<string>(Role).split('/').at(-1) as string;
@@ -164,12 +154,16 @@ export function readPolicies(
     if (!role) throw new Error(`The function ${logicalId} has no role of its own`);
     // A second function with the same role fails.
     roles.delete(name);
-    const own = [
-      ...((role.Policies ?? []) as object[]),
-      ...attached.flatMap(([, policy]) =>
-        evaluate<string[]>(policy.Roles).includes(name) ? [policy] : [],
-      ),
-    ];
+    const ofRole = attached.flatMap(([, policy]) =>
+      evaluate<string[]>(policy.Roles ?? []).includes(name) ? [policy] : [],
+    );
+    for (const { ManagedPolicyArns, PermissionsBoundary, Users, Groups } of [role, ...ofRole])
+      if (ManagedPolicyArns || PermissionsBoundary || Users || Groups)
+        throw new Error(
+          'The local cloud does not support managed policies, permissions boundaries, users or ' +
+            `groups, which ${name} or its policies name`,
+        );
+    const own = [...((role.Policies ?? []) as object[]), ...ofRole];
     const documents = evaluate<{ PolicyDocument: PolicyDocument }[]>(own);
     policies.set(String(Description), readPolicy(documents.map((each) => each.PolicyDocument)));
   }
