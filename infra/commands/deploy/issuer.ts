@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { usableKeys } from '../../../lib/tokens/issuer-keys.ts';
-import { ALGORITHMS } from '../../settings/issuers.ts';
+import { type IssuerKey, usableKeys } from '../../../lib/tokens/issuer-keys.ts';
+import { ALGORITHMS, issuers } from '../../settings/issuers.ts';
 import { isHttpUrl } from '../../settings/setting.ts';
 import { print } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
@@ -17,8 +17,9 @@ const metadata = v.object({
   id_token_signing_alg_values_supported: v.array(v.string()),
 });
 
-async function read(url: string): Promise<unknown> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((error) => {
+async function read(url: string, redirect: RequestInit['redirect'] = 'follow'): Promise<unknown> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const response = await fetch(url, { redirect, signal }).catch((error) => {
     const { message } = error.cause ?? error;
     throw new Error(`${url} cannot be reached: ${message}`);
   });
@@ -26,6 +27,16 @@ async function read(url: string): Promise<unknown> {
   return response.json().catch(() => {
     throw new Error(`${url} is not JSON.`);
   });
+}
+
+async function readKeys(url: string): Promise<IssuerKey[]> {
+  // The service follows no redirect to the keys.
+  const document = await read(url, 'error');
+  try {
+    return usableKeys(document);
+  } catch {
+    throw new Error(`${url} has no key that Gatehouse can use.`);
+  }
 }
 
 export const command = defineCommand({
@@ -56,7 +67,7 @@ Options:
     const methods = output.code_challenge_methods_supported;
     if (methods && !methods.includes('S256'))
       throw new Error(`${url} does not support PKCE with S256, which the console uses.`);
-    const keys = usableKeys(await read(output.jwks_uri));
+    const keys = await readKeys(output.jwks_uri);
     const stated = output.id_token_signing_alg_values_supported;
     const algorithms = stated.filter((name) => ALGORITHMS.some((known) => known === name));
     if (algorithms.length === 0)
@@ -75,6 +86,8 @@ Options:
       roles: { ROLE_ADMIN: ['the group of administrators'] },
       creates: 'nobody',
     };
+    const { issues: [rejected] = [] } = v.safeParse(issuers, [setting]);
+    if (rejected) throw new Error(`The settings reject ${rejected.input}: ${rejected.message}.`);
     print(`"issuers": [${JSON.stringify(setting, null, 2)}]
 
 ${keys.length} of its keys can be used. Replace the name and the groups.`);
