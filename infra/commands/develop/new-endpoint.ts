@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { routes } from '../../../routes.ts';
-import { print } from '../command-line.ts';
+import { print, printError } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
 import { scaffold } from './scaffold.ts';
 
@@ -22,8 +22,8 @@ function folderOf(handler: string): string | undefined {
 export const command = defineCommand({
   usage: "npm run admin -- new-endpoint 'METHOD /path'",
   help: `Writes the contract and the rule, the handler, the row in routes.ts and the example of a
-new endpoint, for example 'GET /api/zone'. METHOD is GET, POST, PUT or DELETE; {name} in the path is
-a parameter. Changes nothing else, and no endpoint that exists.`,
+new endpoint, for example 'GET /api/zone'. METHOD is GET, POST, PUT, PATCH or DELETE; {name} in
+the path is a parameter. Changes nothing else, and no endpoint that exists.`,
   options: {},
   positionals: ['METHOD /path'],
   statuses: { written: [0, 'the files are written'], failed: [1, 'they could not be written'] },
@@ -47,9 +47,14 @@ a parameter. Changes nothing else, and no endpoint that exists.`,
       writeFileSync(join(ROOT, file), text);
     }
     const biome = join(ROOT, 'node_modules/.bin/biome');
-    execFileSync(biome, ['check', '--write', ...Object.keys(files)], { cwd: ROOT, stdio: 'pipe' });
+    const names = Object.keys(files);
+    try {
+      execFileSync(biome, ['check', '--write', ...names], { cwd: ROOT, stdio: 'pipe' });
+    } catch (error) {
+      printError(`The files are written, but not formatted. ${(error as Error).message}`);
+    }
     const [rule] = Object.keys(created);
-    print(`Written: ${Object.keys(files).join(', ')}
+    print(`Written: ${names.join(', ')}
 
 1. State the contract and write the rule in ${rule}.
 2. List in routes.ts the partition keys that it uses.
