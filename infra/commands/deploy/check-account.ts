@@ -201,7 +201,10 @@ export async function topic({ region, stack }: Target, alarms: string): Found {
       aws sns subscribe --topic-arn ${TopicArn} --protocol email ${to}`;
 }
 
-/** The services whose changes the rules report (infra/stack/constructs/watched-events.ts). */
+/**
+ * The services whose changes the rules report
+ * (infra/stack/constructs/watched-and-forwarded-events.ts).
+ */
 const WATCHED = ['kms', 'dynamodb', 'backup'].map((service) => `${service}.amazonaws.com`);
 
 /** One trail must record what the rules about keys, table and backups report. */

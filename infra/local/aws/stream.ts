@@ -115,9 +115,9 @@ export function openStream({ mappings, invoke, onLine }: Options) {
 }
 
 /**
- * The inserts of a call, which are all that the filters select, as in a KEYS_ONLY stream. An update
- * outside of a transaction can insert; whether it did is not known here, and no function depends on
- * that.
+ * The puts of a call as inserts, as in a KEYS_ONLY stream: besides inserts, the filters select only
+ * replacements of the armed emergency account. An update outside of a transaction can insert;
+ * whether it did is not known here, and no function depends on that.
  */
 const recordsOf = (call: OperationCall, nextSequenceNumber: () => string) =>
   actionsOf(call)

@@ -32,8 +32,8 @@ type Condition = Partial<AlarmProps> &
 
 /**
  * The alarms, and the topic that notifies the recipient. Each has a section of the same name in
- * docs/runbook.md, and a saved query. One alarm covers all functions: an error of any function is a
- * 5xx of the API, and an alarm per function would cost more than it tells.
+ * docs/runbook.md, and most have a saved query. One alarm covers all functions: an error of any
+ * function is a 5xx of the API, and an alarm per function would cost more than it tells.
  */
 export class Alarms extends Construct {
   readonly all: Alarm[] = [];

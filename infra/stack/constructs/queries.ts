@@ -17,7 +17,7 @@ interface Logs {
 /** Log groups, and the commands of a query on them. */
 type Query = readonly [readonly string[], ...string[]];
 
-/** Saves the Logs Insights queries of docs/runbook.md: of each alarm under its name, and others. */
+/** Saves the Logs Insights queries of docs/runbook.md, many under the names of alarms. */
 export class Queries extends Construct {
   constructor(scope: Construct, id: string, logs: Logs) {
     super(scope, id);
