@@ -321,12 +321,17 @@ describe('readPolicies', () => {
 
   const f = { Description: 'f', Role: 'r/R' };
   const role = { 'AWS::IAM::Role': { R: {} } };
+  const functions = { 'AWS::Lambda::Function': { F: f } };
+  const policyOf = (others: object) => ({ 'AWS::IAM::Policy': { P: { Roles: ['R'], ...others } } });
   it.each<[string, Resources]>([
-    ['support .*, which R names', { 'AWS::IAM::Role': { R: { ManagedPolicyArns: [] } } }],
-    ['support .*, which R names', { 'AWS::IAM::Role': { R: { PermissionsBoundary: 'x' } } }],
-    ['support .*, which P names', { 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } }],
-    ['support .*, which P names', { 'AWS::IAM::Policy': { P: { Groups: ['g'], Roles: [] } } }],
-    ['function F has no role of its own', { 'AWS::Lambda::Function': { F: f } }],
+    ['support .*, which R', { ...functions, 'AWS::IAM::Role': { R: { ManagedPolicyArns: [] } } }],
+    [
+      'support .*, which R',
+      { ...functions, 'AWS::IAM::Role': { R: { PermissionsBoundary: 'x' } } },
+    ],
+    ['support .*, which R', { ...role, ...functions, ...policyOf({ Users: ['u'] }) }],
+    ['support .*, which R', { ...role, ...functions, ...policyOf({ Groups: ['g'] }) }],
+    ['function F has no role of its own', functions],
     ['function G has no role of its own', { ...role, 'AWS::Lambda::Function': { F: f, G: f } }],
   ])('rejects unsupported resources: %s', (sentence, resources) => {
     expect(() => read(resources)).toThrow(new RegExp(sentence));
