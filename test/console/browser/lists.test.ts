@@ -131,7 +131,7 @@ describe('several users at once', () => {
       await route.continue();
     });
     await select(CREW);
-    await button('End the sessions').click();
+    await button('End the sessions and API tokens').click();
     await inDialog('Begin').click();
     await expect.poll(() => dialog.getByText('Loading').count()).toBe(4);
     await inDialog('Stop').click();

@@ -22,7 +22,7 @@ type Role = Parameters<Page['getByRole']>[0];
 const TASKS = [
   {
     task: 'find a person by a piece of the address, and end the sessions',
-    steps: 'go ann@HAND; button End all sessions; see Ended.',
+    steps: 'go ann@HAND; button End all sessions and API tokens; see Ended.',
   },
   {
     task: 'deactivate five people',
