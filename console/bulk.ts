@@ -17,12 +17,16 @@ interface Run<T> {
 
 const AT_A_TIME = 4;
 
+/** A longer wait, such as for a limit of mails an hour, is left to whoever sees the result. */
+const WAIT_SECONDS_MAX = 60;
+
 /**
- * Acts on every item. What is rejected because of a limit is tried again when the service says so;
- * after a stop, what is under way ends and the rest is left.
+ * Acts on every item. What is rejected because of a limit is tried again when the service says so,
+ * unless that is later than in a minute; after a stop, what is under way ends and the rest is left.
  */
 export async function runAll<T>({ items, act, onResult, signal, wait }: Run<T>): Promise<void> {
   const left = items.values();
+  const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve));
   const work = async () => {
     for (const item of left) {
       if (signal?.aborted) onResult(item, 'stopped');
@@ -34,9 +38,9 @@ export async function runAll<T>({ items, act, onResult, signal, wait }: Run<T>):
     for (;;) {
       const answer = await act(item);
       if (answer.ok) return 'done';
-      const { status, retryAfterSeconds } = answer.problem;
-      if (status !== 429) return answer.problem;
-      await wait(retryAfterSeconds ?? 1);
+      const { status, retryAfterSeconds = 1 } = answer.problem;
+      if (status !== 429 || retryAfterSeconds > WAIT_SECONDS_MAX) return answer.problem;
+      await Promise.race([wait(retryAfterSeconds), aborted]);
       if (signal?.aborted) return 'stopped';
     }
   };

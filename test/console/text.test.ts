@@ -76,9 +76,27 @@ it.each([
     signal: controller.signal,
     async wait(seconds) {
       waited.push(seconds);
-      if (result === 'stopped') controller.abort();
+      if (result !== 'stopped') return;
+      controller.abort();
+      // The stop does not wait for the end of the limit.
+      await new Promise(() => undefined);
     },
   });
 
   expect([results, waited]).toEqual([['running', result], [9]]);
+});
+
+it('an action does not wait for a limit that ends later than in a minute', async () => {
+  const retryAfterSeconds = 3600;
+  const problem = { status: 429, message: 'error.http.429', fieldErrors: [], retryAfterSeconds };
+  const results: Result[] = [];
+
+  await runAll({
+    items: [1],
+    act: async () => ({ ok: false, problem }),
+    onResult: (_item, each) => results.push(each),
+    wait: () => Promise.reject(new Error('It waits')),
+  });
+
+  expect(results).toEqual(['running', problem]);
 });
