@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useContext, useState } from 'preact/hooks';
+import { useContext, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
 import { isSameName, textOf } from '../form.ts';
 import { texts } from '../state.ts';
@@ -52,15 +52,23 @@ export function ConfirmDialog(properties: DialogProperties) {
   const { action, children, typed, danger = false, onConfirm, onClose } = properties;
   const t = texts();
   const { by } = useContext(ManagedContext);
+  const confirming = useRef(false);
+  // While the action is under way the dialog stays: it shows why that was rejected.
+  const cancel = () => {
+    if (!confirming.current) onClose();
+  };
   const confirm = async (values: FormData): Promise<Problem | undefined> => {
     if (typed !== undefined && !isSameName(textOf(values, 'typed'), typed))
       return { status: 0, message: 'typed', fieldErrors: [] };
-    const problem = await onConfirm(values);
+    confirming.current = true;
+    const problem = await onConfirm(values).finally(() => {
+      confirming.current = false;
+    });
     if (!problem) onClose();
     return problem;
   };
   return (
-    <Dialog title={action} onClose={onClose}>
+    <Dialog title={action} onClose={cancel}>
       {/* Its own form asks nothing: the dialog is the question. */}
       <ManagedContext.Provider value={UNMANAGED}>
         <Form
@@ -69,7 +77,7 @@ export function ConfirmDialog(properties: DialogProperties) {
           onSave={confirm}
           texts={{ typed: fill(t.typeNameWrong, { name: typed }) }}
           others={
-            <button type="button" onClick={onClose}>
+            <button type="button" onClick={cancel}>
               {t.cancel}
             </button>
           }

@@ -25,8 +25,12 @@ export function Dialog({ title, children, onClose }: Properties) {
     event.preventDefault();
     onClose();
   };
+  // Chrome closes a dialog after a second Escape, even if the first one was refused.
+  const onNativeClose = () => {
+    if (dialog.current?.isConnected) dialog.current.showModal();
+  };
   return (
-    <dialog ref={dialog} aria-labelledby={id} onCancel={onCancel}>
+    <dialog ref={dialog} aria-labelledby={id} onCancel={onCancel} onClose={onNativeClose}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>

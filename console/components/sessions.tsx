@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { ListSessionsResponse } from '../api/generated/types.gen.ts';
 import type { Answer, Problem } from '../api/request.ts';
 import { issuerName, issuers, language, notice, texts } from '../state.ts';
@@ -22,9 +22,20 @@ export function Sessions({ load, end, endOthers }: Properties) {
   const t = texts();
   const { answer, loading, reload } = useLoad('', load);
   const ending = useEnding(reload);
+  const ended = useRef(new Set<string>()).current;
+  const endOnce = async (series: string) => {
+    // A second click is rejected with 404, which would hide that the first one has succeeded.
+    if (ended.has(series)) return;
+    ended.add(series);
+    await ending.end(async () => {
+      const result = await end(series);
+      if (!result.ok) ended.delete(series);
+      return result;
+    });
+  };
   if (!answer) return <Waiting />;
   if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
-  const columns = columnsOf((series) => void ending.end(() => end(series)));
+  const columns = columnsOf((series) => void endOnce(series));
   const sessions = answer.data;
   return (
     <>

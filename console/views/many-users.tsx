@@ -4,7 +4,7 @@ import { type Answer, waitFor } from '../api/request.ts';
 import { type Result, runAll } from '../bulk.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { problemText } from '../form.ts';
-import { account, language, send, texts } from '../state.ts';
+import { account, language, loadAccount, send, texts } from '../state.ts';
 import { fill, plural } from '../text.ts';
 import { roleOptions } from './user-badges.tsx';
 
@@ -14,6 +14,8 @@ interface Action {
   readonly undone?: boolean;
   readonly act: (user: User) => Promise<Answer<unknown>>;
 }
+
+const isOwn = ({ login }: User): boolean => login === account.value?.login;
 
 /** Changes a user in the state in which it is now: the list can be old. */
 async function change(
@@ -70,11 +72,12 @@ interface Properties {
 
 export function ManyUsers({ users, onDone }: Properties) {
   const t = texts();
-  const [chosen, setChosen] = useState<Action>();
+  // With the users of that moment: the selection can change while the action is under way.
+  const [chosen, setChosen] = useState<Pick<ProgressProperties, 'action' | 'users'>>();
   return (
     <>
       {stateActions().map((action) => (
-        <button type="button" key={action.label} onClick={() => setChosen(action)}>
+        <button type="button" key={action.label} onClick={() => setChosen({ action, users })}>
           {action.label}
         </button>
       ))}
@@ -82,7 +85,7 @@ export function ManyUsers({ users, onDone }: Properties) {
         <summary>{t.roles}</summary>
         <div>
           {roleActions().map((action) => (
-            <button type="button" key={action.label} onClick={() => setChosen(action)}>
+            <button type="button" key={action.label} onClick={() => setChosen({ action, users })}>
               {action.label}
             </button>
           ))}
@@ -90,11 +93,12 @@ export function ManyUsers({ users, onDone }: Properties) {
       </details>
       {chosen && (
         <Progress
-          users={users}
-          action={chosen}
+          {...chosen}
           onClose={(changed) => {
             setChosen(undefined);
-            if (changed) onDone();
+            if (!changed) return;
+            if (chosen.users.some(isOwn)) void loadAccount();
+            onDone();
           }}
         />
       )}
@@ -183,7 +187,7 @@ function consequences(users: readonly User[]): string {
   return [
     `${plural(language.value, t.usersFound, users.length)}.`,
     administrators.length > 0 && plural(language.value, t.areAdmins, administrators.length),
-    users.some(({ login }) => login === account.value?.login) && t.oneIsYou,
+    users.some(isOwn) && t.oneIsYou,
   ]
     .filter(Boolean)
     .join(' ');
