@@ -71,9 +71,12 @@ function Choices<Entity extends object, T extends Fields>({
   );
 }
 
+/** The target has other entries as well, such as the log-ins of a user. */
+const UPDATES = 'user.updated,account.updated,integration.updated,parameter.updated';
+
 function LastChange({ target }: { target: string }) {
   const t = texts();
-  const query = { 'target.equals': target, size: 1 };
+  const query = { 'target.equals': target, 'action.in': UPDATES, size: 1 };
   const { answer } = useLoad(target, () => send('GET /api/audits', { query }));
   const entry = answer?.ok ? answer.data[0] : undefined;
   const time = entry && dateTime(language.value, entry.time);

@@ -18,6 +18,8 @@ export interface Editing<Entity, Fields> {
   /** What the form is based on, with the ETag of that state. */
   readonly current: Success<Entity>;
   readonly setCurrent: (current: Success<Entity>) => void;
+  /** Reads again what was changed outside the form; if its fields have changed, a save asks. */
+  readonly refresh: () => Promise<void>;
   /** Changes when the form has to show other values than those that were typed. */
   readonly formKey: number;
   readonly draft: DraftOptions;
@@ -47,6 +49,8 @@ interface Properties<Entity, Fields> {
   readonly put: (fields: Fields, base: Success<Entity>) => Promise<Answer<Entity>>;
   readonly get: () => Promise<Answer<Entity>>;
   readonly onSaved?: (saved: Success<Entity>) => void;
+  /** The other change is shown instead of the own one; without it, `onSaved` is called. */
+  readonly onDiscarded?: (theirs: Success<Entity>) => void;
 }
 
 /** How often changes of nothing in the form are passed over. */
@@ -59,19 +63,21 @@ const RETRIES_MAX = 3;
 export function useEditing<Entity extends object, Fields extends object>(
   properties: Properties<Entity, Fields>,
 ): Editing<Entity, Fields> {
-  const { form, labels, loaded, put, get, onSaved } = properties;
-  const { current, setCurrent, draft } = useCurrent(form, loaded, Object.keys(labels));
+  const { form, labels, loaded, put, get, onSaved, onDiscarded = onSaved } = properties;
+  const based = useCurrent(form, loaded, Object.keys(labels), get);
+  const { current, setCurrent } = based;
   const [formKey, setFormKey] = useState(0);
   const [conflict, setConflict] = useState<EditConflict<Entity, Fields>>();
   const [refused, setRefused] = useState<Problem>();
 
-  const show = (state: Success<Entity>) => {
+  const show = (state: Success<Entity>, onShown: typeof onSaved) => {
     dropDraft(form);
     setConflict(undefined);
     setRefused(undefined);
     setCurrent(state);
     setFormKey((before) => before + 1);
     focusHeading();
+    onShown?.(state);
   };
   const attempt = async (
     fields: Fields,
@@ -118,8 +124,7 @@ export function useEditing<Entity extends object, Fields extends object>(
       setRefused(answer.problem);
       return;
     }
-    show(answer);
-    onSaved?.(answer);
+    show(answer, onSaved);
   };
   const close = () => {
     setConflict(undefined);
@@ -127,14 +132,12 @@ export function useEditing<Entity extends object, Fields extends object>(
   };
   return {
     labels,
-    current,
-    setCurrent,
+    ...based,
     formKey,
-    draft,
     conflict,
     save,
     resolve: (chosen) => void resolve(chosen),
-    discard: () => conflict && show(conflict.theirs),
+    discard: () => conflict && show(conflict.theirs, onDiscarded),
     close,
     refused,
   };
@@ -145,6 +148,7 @@ function useCurrent<Entity extends object>(
   form: string,
   loaded: Success<Entity>,
   names: readonly string[],
+  get: () => Promise<Answer<Entity>>,
 ) {
   const [state, setState] = useState(loaded);
   const [began, setBegan] = useState(() => draftOf(form)?.began);
@@ -156,13 +160,19 @@ function useCurrent<Entity extends object>(
     setState(newState);
   };
   const data = current.data as Readonly<Record<string, unknown>>;
+  const fields = Object.fromEntries(names.map((name) => [name, data[name]]));
+  const refresh = async () => {
+    const found = await get();
+    if (!found.ok) return;
+    const isSame = sameFields(names, current.data, found.data);
+    setCurrent(
+      isSame ? found : { ...found, etag: current.etag, data: { ...found.data, ...fields } },
+    );
+  };
   const draft: DraftOptions = {
     name: form,
-    began: {
-      etag: current.etag,
-      fields: Object.fromEntries(names.map((name) => [name, data[name]])),
-    },
+    began: { etag: current.etag, fields },
     onDiscard: () => setBegan(undefined),
   };
-  return { current, setCurrent, draft };
+  return { current, setCurrent, refresh, draft };
 }

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import type { User } from '../api/generated/types.gen.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { SelectField, TextField } from '../components/fields.tsx';
@@ -93,14 +92,11 @@ interface Properties {
   readonly onSessionsEnded: () => void;
 }
 
-/** The identities of another user, and those that can be linked. */
+/** The identities of a user. Users link their own on the page of their account, with the password. */
 export function UserIdentities({ editing, onSessionsEnded }: Properties) {
   const t = texts();
-  const { current, setCurrent } = editing;
-  const { login, identities = [] } = current.data;
+  const { login, identities = [] } = editing.current.data;
   if (issuers.value.length + identities.length === 0) return null;
-  const show = (changed: User['identities']) =>
-    setCurrent({ ...current, data: { ...current.data, identities: changed } });
   const unlink = async (issuer: string) => {
     const path = { login };
     const answer = await send('POST /api/users/{login}/identities/delete', {
@@ -109,8 +105,8 @@ export function UserIdentities({ editing, onSessionsEnded }: Properties) {
     });
     if (!answer.ok) return answer.problem;
     notice.value = t.unlinked;
-    show(identities.filter((linked) => linked.issuer !== issuer));
     onSessionsEnded();
+    await editing.refresh();
     return undefined;
   };
   const others = issuers.value.filter(({ issuer }) =>
@@ -137,11 +133,11 @@ export function UserIdentities({ editing, onSessionsEnded }: Properties) {
           </li>
         ))}
       </ul>
-      {others.length > 0 && (
+      {others.length > 0 && login !== account.value?.login && (
         <Link
           login={login}
           options={others.map(({ issuer, name }) => [issuer, name])}
-          onLinked={(identity) => show([...identities, identity])}
+          onLinked={editing.refresh}
         />
       )}
     </section>
@@ -151,7 +147,7 @@ export function UserIdentities({ editing, onSessionsEnded }: Properties) {
 interface LinkProperties {
   readonly login: string;
   readonly options: readonly (readonly [issuer: string, name: string])[];
-  readonly onLinked: (identity: { issuer: string; subject: string }) => void;
+  readonly onLinked: () => Promise<void>;
 }
 
 function Link({ login, options, onLinked }: LinkProperties) {
@@ -167,7 +163,7 @@ function Link({ login, options, onLinked }: LinkProperties) {
     if (!answer.ok) return answer.problem;
     notice.value = fill(t.linkedNow, { name: issuerName(identity.issuer) });
     close();
-    onLinked(identity);
+    await onLinked();
     return undefined;
   };
   const action = fill(t.linkUser, { login });

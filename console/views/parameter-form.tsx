@@ -85,6 +85,7 @@ function ParameterForm({ loaded, registerSubmit, onClose, onSaved }: FormPropert
       onSaved();
       onClose();
     },
+    onDiscarded: onSaved,
   });
   const { current, conflict, draft, formKey } = editing;
   return (

@@ -46,7 +46,7 @@ interface ActivationProperties {
 
 export function Activation({ editing, onSessionsEnded }: ActivationProperties) {
   const t = texts();
-  const { current, setCurrent } = editing;
+  const { current, setCurrent, refresh } = editing;
   const { login, email, activated, lastLogin, state, invitedUntil } = current.data;
   const { secondFactor = false, authorities } = current.data;
   const [verb, short] = activated
@@ -58,6 +58,7 @@ export function Activation({ editing, onSessionsEnded }: ActivationProperties) {
     const answer = await send('POST /api/users/{login}/invite', { path: { login } });
     if (!answer.ok) return answer.problem;
     notice.value = fill(t.invitedAgain, { email });
+    await refresh();
     return undefined;
   };
   const put = ({ data: { id, login, email }, etag }: Success<User>) =>
@@ -68,8 +69,10 @@ export function Activation({ editing, onSessionsEnded }: ActivationProperties) {
     );
   const change = async () => {
     const answer = await put(current);
-    if (answer.ok) setCurrent(answer);
-    else return answer.problem.status === 412 ? changeAfterOther() : answer.problem;
+    if (!answer.ok) return answer.problem.status === 412 ? changeAfterOther() : answer.problem;
+    setCurrent(answer);
+    notice.value = t.saved;
+    if (activated) onSessionsEnded();
     return undefined;
   };
   // The form still shows what was read first, so it keeps that ETag: saving it then asks.
@@ -81,6 +84,7 @@ export function Activation({ editing, onSessionsEnded }: ActivationProperties) {
     if (!answer.ok) return answer.problem;
     setCurrent({ ...current, data: { ...current.data, activated: !activated } });
     notice.value = t.conflictUnknown;
+    if (activated) onSessionsEnded();
     return undefined;
   };
   return (
@@ -119,7 +123,7 @@ export function Activation({ editing, onSessionsEnded }: ActivationProperties) {
         <button type="button" onClick={() => void ending.end(endAll)}>
           {t.endAll}
         </button>
-        <RemoveFactor editing={editing} />
+        <RemoveFactor editing={editing} onSessionsEnded={onSessionsEnded} />
       </div>
       {ending.problem && <Alert problem={ending.problem} />}
     </section>
@@ -156,16 +160,16 @@ export function UserTokens({ login }: { login: string }) {
   );
 }
 
-function RemoveFactor({ editing }: { editing: EditingUser }) {
+function RemoveFactor({ editing, onSessionsEnded }: ActivationProperties) {
   const t = texts();
-  const { current, setCurrent } = editing;
-  const { login, secondFactor } = current.data;
+  const { login, secondFactor } = editing.current.data;
   if (!secondFactor || login === account.value?.login) return null;
   const remove = async () => {
     const answer = await send('POST /api/users/{login}/second-factor/remove', { path: { login } });
     if (!answer.ok) return answer.problem;
     notice.value = t.factorRemoved;
-    setCurrent({ ...current, data: { ...current.data, secondFactor: false } });
+    onSessionsEnded();
+    await editing.refresh();
     return undefined;
   };
   return (
