@@ -360,6 +360,7 @@ export const de: Dictionary = {
   secret: 'Geheimnis',
   factorConfirm: 'Einschalten',
   factorConfirmHint: 'Sechs Ziffern aus dem Authenticator.',
+  factorExpired: 'Diese Sitzung hat kein gültiges Geheimnis mehr. Beginnen Sie von vorn.',
   recoveryCodes: 'Wiederherstellungscodes',
   recoveryText:
     'Jeder dieser Codes ersetzt den Authenticator einmal. Bewahren Sie sie ohne das Gerät auf: Sie werden nicht noch einmal angezeigt.',

@@ -353,6 +353,7 @@ export const en = {
   secret: 'Secret',
   factorConfirm: 'Turn on',
   factorConfirmHint: 'The six digits that the authenticator shows now.',
+  factorExpired: 'This session has no valid secret any more. Begin again.',
   recoveryCodes: 'Recovery codes',
   recoveryText:
     'Each of these codes replaces the authenticator once. Keep them where you find them without your device: they are not shown again.',

@@ -368,6 +368,7 @@ export const es: Dictionary = {
   secret: 'Secreto',
   factorConfirm: 'Activar',
   factorConfirmHint: 'Los seis dígitos que la aplicación de autenticación muestra ahora.',
+  factorExpired: 'Esta sesión ya no tiene un secreto válido. Empiece de nuevo.',
   recoveryCodes: 'Códigos de recuperación',
   recoveryText:
     'Cada uno de estos códigos reemplaza una vez a la aplicación de autenticación. Guárdelos donde los encuentre sin su dispositivo: no se muestran de nuevo.',

@@ -7,6 +7,7 @@ import { CurrentPassword, KnownLogin, NewPassword } from '../components/password
 import { focusHeading, Screen } from '../components/screen.tsx';
 import { Sessions } from '../components/sessions.tsx';
 import { changesOf } from '../conflict.ts';
+import { dropDraft } from '../drafts.ts';
 import { keepingUnedited, nameOf, textOf } from '../form.ts';
 import { navigate, path } from '../navigation.ts';
 import { BASE } from '../route.ts';
@@ -49,6 +50,7 @@ export function AccountScreen({ title, children }: { title: string; children: Co
 export function Profile() {
   const t = texts();
   const own = account.value;
+  const [formKey, setFormKey] = useState(0);
   const save: Save = async (values, edited) => {
     notice.value = edited.size === 0 ? t.nothingChanged : '';
     if (edited.size === 0) return undefined;
@@ -65,11 +67,17 @@ export function Profile() {
     const asked = answer.alert === 'userManagement.confirmationRequested';
     // In the language that may just have been chosen.
     notice.value = asked ? texts().confirmationSent : texts().saved;
+    if (asked) {
+      // The field would show the new address as if it were stored.
+      dropDraft('account');
+      setFormKey(formKey + 1);
+      focusHeading();
+    }
     return undefined;
   };
   return (
     <AccountScreen title={t.ownAccount}>
-      <Form submit={t.save} onSave={save} draft={{ name: 'account' }}>
+      <Form key={formKey} submit={t.save} onSave={save} draft={{ name: 'account' }}>
         <div class="pairs">
           <TextField
             name="firstName"

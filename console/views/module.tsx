@@ -11,7 +11,7 @@ import { Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { ShownOnce } from '../components/shown-once.tsx';
 import { type Column, Table } from '../components/table.tsx';
-import { textOf } from '../form.ts';
+import { nameOf, textOf } from '../form.ts';
 import { isAdministrator, notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
 import { LOOK } from './modules.tsx';
@@ -97,7 +97,7 @@ function Credentials({ id, name }: Properties) {
   const exchange = exchangeOf(shown?.data ?? []);
   const create: Act = async (values) => {
     const issuer = textOf(values, 'issuer');
-    const subject = textOf(values, 'identity');
+    const subject = nameOf(values, 'identity');
     const result = await send('POST /api/utm-integrations/{id}/credentials', {
       path: { id },
       body: issuer ? { identity: { issuer, subject } } : {},

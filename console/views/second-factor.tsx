@@ -4,6 +4,7 @@ import type { Problem } from '../api/request.ts';
 import { Form } from '../components/form.tsx';
 import { Copy } from '../components/parts.tsx';
 import { CodeField, CurrentPassword } from '../components/password-fields.tsx';
+import { focusHeading } from '../components/screen.tsx';
 import { textOf } from '../form.ts';
 import { navigate, watchUnsaved } from '../navigation.ts';
 import { qrPath } from '../qr.ts';
@@ -54,17 +55,25 @@ interface Properties {
 function FactorOff({ onCodes }: Properties) {
   const t = texts();
   const [requested, setRequested] = useState<RequestSecondFactorResponse>();
+  const [expired, setExpired] = useState(false);
   const request = async (values: FormData): Promise<Problem | undefined> => {
     const body = { currentPassword: textOf(values, 'currentPassword') };
     const answer = await send('POST /api/account/second-factor', { body });
     if (!answer.ok) return answer.problem;
     notice.value = '';
+    setExpired(false);
     setRequested(answer.data);
     return undefined;
   };
   const confirm = async (values: FormData): Promise<Problem | undefined> => {
     const body = { code: textOf(values, 'code') };
     const answer = await send('POST /api/account/second-factor/confirm', { body });
+    if (!answer.ok && answer.problem.message === 'error.secondfactoroff') {
+      setRequested(undefined);
+      setExpired(true);
+      focusHeading();
+      return undefined;
+    }
     if (!answer.ok) return answer.problem;
     // A required factor is turned on at any address, whose own screen would replace the codes.
     await navigate(`${BASE}/account/second-factor`, { replace: true });
@@ -88,6 +97,11 @@ function FactorOff({ onCodes }: Properties) {
     );
   return (
     <>
+      {expired && (
+        <div role="alert" class="notice refused">
+          <p>{t.factorExpired}</p>
+        </div>
+      )}
       <p>{t.factorOff}</p>
       <Form key="request" submit={t.factorStart} onSave={request}>
         <CurrentPassword />
