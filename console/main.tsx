@@ -29,6 +29,12 @@ function Console() {
   }
 }
 
+/**
+ * Whether the page was reloaded because the other screens were missing: a deployment has replaced
+ * their files. Not endlessly: they can be missing for another reason.
+ */
+const RELOADED = 'gatehouse.reloaded';
+
 function WithAccount() {
   // In an object: the setter would call a component as an update.
   const [Screens, setScreens] = useState<{ readonly component: SignedIn }>();
@@ -40,8 +46,13 @@ function WithAccount() {
       import('./signed-in.tsx').catch(() => undefined),
     ]);
     if (answer && !answer.ok) setProblem(answer.problem);
-    else if (!module) setProblem({ status: 0, message: 'error.network', fieldErrors: [] });
-    else setScreens({ component: module.SignedIn });
+    else if (module) setScreens({ component: module.SignedIn });
+    else if (!sessionStorage.getItem(RELOADED)) {
+      sessionStorage.setItem(RELOADED, 'true');
+      location.reload();
+      return;
+    } else setProblem({ status: 0, message: 'error.network', fieldErrors: [] });
+    sessionStorage.removeItem(RELOADED);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: loads once.
   useEffect(() => void load(), []);

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { GetAccountResponse } from './api/generated/types.gen.ts';
-import { connect } from './api/request.ts';
+import { connect, type Problem } from './api/request.ts';
 import type { Dictionary } from './languages/en.ts';
 import { claimsOf, mustEnrol } from './session.ts';
 import { authorizationUrl, type Begun, type Issuer, randomText } from './sign-in.ts';
@@ -59,6 +59,7 @@ export function startSession(newToken: string): void {
   if (claimsOf(newToken)?.id !== claims.value?.id) {
     account.value = undefined;
     proofToLink.value = undefined;
+    factorDemanded.value = false;
   }
   sessionStorage.setItem(TOKEN, newToken);
   token.value = newToken;
@@ -116,11 +117,14 @@ export async function loadAccount() {
 
 /** The identity providers of the environment. */
 export const issuers = signal<readonly Issuer[]>([]);
+/** Why they could not be loaded. */
+export const issuersProblem = signal<Problem | undefined>(undefined);
 let loadingIssuers: Promise<void> | undefined;
 
 /** Loads them once, because they change only with a deployment. */
 export function loadIssuers(): Promise<void> {
   loadingIssuers ??= sendPublicly('GET /api/issuers', {}).then((answer) => {
+    issuersProblem.value = answer.ok ? undefined : answer.problem;
     if (answer.ok) issuers.value = answer.data;
     else loadingIssuers = undefined;
   });

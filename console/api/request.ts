@@ -1,4 +1,5 @@
 import { type Links, linksOf } from '../list.ts';
+import { claimsOf } from '../session.ts';
 import type { Operations } from './generated/operations.gen.ts';
 import type { FieldError } from './generated/types.gen.ts';
 
@@ -83,9 +84,14 @@ export const connect = (connection: Connection): Send => {
 
 const NO_RESPONSE: Problem = { status: 0, message: 'error.network', fieldErrors: [] };
 
-/** Whether there is a new token. Another request may have asked for it in the meantime. */
+/**
+ * Whether the user has a new token. Another request may have asked for it in the meantime, or
+ * another user may have logged in, who must not send what this one has begun.
+ */
 async function resumed({ token, resume }: Connection, ended: string): Promise<boolean> {
-  return token() !== ended ? token() !== undefined : resume();
+  const present = token();
+  if (present === ended) return resume();
+  return present !== undefined && claimsOf(present)?.id === claimsOf(ended)?.id;
 }
 
 function urlOf(template: string, args: Arguments<Operation>): string {

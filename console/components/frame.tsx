@@ -84,9 +84,9 @@ async function logOut(): Promise<void> {
   await navigate(BASE);
   if (location.pathname !== BASE) return;
   // Forgotten before the response: a 401 must not ask for the password of a session that is over.
-  const ended = send('POST /api/logout', {});
+  void send('POST /api/logout', {});
   endSession();
-  await ended;
+  // Not after the response: somebody may have logged in again by then.
   await navigate(BASE, { replace: true, say: texts().loggedOut });
 }
 

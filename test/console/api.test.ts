@@ -139,4 +139,12 @@ describe('a session that has ended', () => {
     expect(await send('GET /api/users', {})).toMatchObject({ ok: true });
     expect(asked).toBe(0);
   });
+
+  it('does not go on as another user who has logged in in the meantime', async () => {
+    const tokens = ['1', '2'].map((sub) => `.${btoa(JSON.stringify({ sub }))}.`);
+    const { send, sent } = connection([ended()], { token: () => tokens.shift() });
+
+    expect(await send('GET /api/users', {})).toMatchObject({ problem: { status: 401 } });
+    expect(sent).toHaveLength(1);
+  });
 });
