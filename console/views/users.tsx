@@ -119,7 +119,15 @@ function filtersOf(): Filter[] {
       as: 'chips',
     },
     { name: 'id.equals', label: t.id },
-    { name: 'authorities.specified', label: t.roles, as: 'link' },
+    {
+      name: 'authorities.specified',
+      label: t.roles,
+      options: [
+        ['true', t.yes],
+        ['false', t.no],
+      ],
+      as: 'link',
+    },
     ...(isAdministrator() ? forAdministrators : []),
   ];
 }

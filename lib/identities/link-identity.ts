@@ -2,7 +2,7 @@ import { Failure } from '../contract/failure.ts';
 import { notified } from '../mail/outbox.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { attributesAre, nextVersion, set, type Write } from '../table/write.ts';
+import { attributesAre, set, type Write } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import { allSessionsAndTokensEnded } from '../users/session-item.ts';
 import type { Identity, User } from '../users/user.ts';
@@ -10,6 +10,7 @@ import {
   auditEventFor,
   claimIdentity,
   findUserByLogin,
+  linkedWith,
   releaseIdentity,
 } from '../users/user-table.ts';
 import { type Issuer, requireIssuer } from './issuer.ts';
@@ -101,11 +102,7 @@ const identitiesChanged = (
   const { version, sessionEndings, secondFactor } = user;
   return set(
     entityKey('USER', user.id),
-    {
-      identities: identities.length > 0 ? identities : undefined,
-      version: nextVersion(version),
-      ...alsoSet,
-    },
+    { ...linkedWith(identities, user), ...alsoSet },
     attributesAre({
       version,
       ...('sessionEndings' in alsoSet && { sessionEndings }),

@@ -1,7 +1,8 @@
 import { entityKey } from '../table/keys.ts';
-import { attributesAre, nextVersion, set, type Write } from '../table/write.ts';
+import { attributesAre, set, type Write } from '../table/write.ts';
 import { allSessionsAndTokensEnded, type allSessionsEnded, type Session } from './session-item.ts';
 import { type Identity, newRandomText, type User } from './user.ts';
+import { linkedWith } from './user-table.ts';
 
 /* The writes of what a user logs in with, password and second factor, and of what ends sessions. */
 
@@ -38,10 +39,7 @@ const newPassword = ({ passwordChanges }: User, passwordHash?: string) => ({
 export const accessVoided = (user: User, identities: readonly Identity[]): Write =>
   setPassword(user, {
     ...(user.passwordHash !== undefined && newPassword(user)),
-    ...(identities.length < (user.identities ?? []).length && {
-      identities: identities.length > 0 ? identities : undefined,
-      version: nextVersion(user.version),
-    }),
+    ...(identities.length < (user.identities ?? []).length && linkedWith(identities, user)),
   });
 
 /**

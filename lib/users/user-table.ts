@@ -16,6 +16,7 @@ import {
   check,
   claim,
   isAbsent,
+  nextVersion,
   remove,
   set,
   type Write,
@@ -108,6 +109,11 @@ const isSameEmail = (one: string, other: string): boolean => emailKey(one) === e
 /** The checks that no other account has the address that a user has requested. */
 export const emailIsFree = (user: User, email: string): Write[] =>
   isSameEmail(user.email, email) ? [] : [check(guardKeyOf(email), isAbsent('email-taken'))];
+/** The attributes of a user who is linked with these identities only. */
+export const linkedWith = (identities: readonly Identity[], { version }: User): Partial<User> => ({
+  identities: identities.length > 0 ? identities : undefined,
+  version: nextVersion(version),
+});
 /** The write that makes an identity one user's only. Fails with identity-taken. */
 export const claimIdentity = ({ issuer, subject }: Identity, userId: number): Write =>
   claim(identityGuardKey(issuer, subject), { id: userId }, 'identity-taken');

@@ -158,14 +158,19 @@ export const USER_STATES = [
 
 /**
  * The state of a user, and until when their invitation is valid. A log-in or a new password uses it
- * up. `now` is in milliseconds since 1970.
+ * up, a linked identity voids it. `now` is in milliseconds since 1970.
  */
 export function standingOf(
-  { activated, invitedAt, lastLogin = '' }: Pick<User, 'activated' | 'invitedAt' | 'lastLogin'>,
+  {
+    activated,
+    invitedAt,
+    lastLogin = '',
+    identities,
+  }: Pick<User, 'activated' | 'invitedAt' | 'lastLogin' | 'identities'>,
   now: number,
 ): { state: (typeof USER_STATES)[number]; invitedUntil: string | null } {
   if (!activated) return { state: 'deactivated', invitedUntil: null };
-  if (invitedAt === undefined || lastLogin > invitedAt)
+  if (invitedAt === undefined || identities || lastLogin > invitedAt)
     return { state: lastLogin ? 'active' : 'neverLoggedIn', invitedUntil: null };
   const until = Date.parse(invitedAt) + MAILED_KEY_SECONDS * 1000;
   const state = now < until ? 'invited' : 'invitationExpired';

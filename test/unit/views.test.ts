@@ -80,6 +80,7 @@ describe('the state of a user', () => {
     ['invited', until, { invitedAt, lastLogin: before }],
     ['invited', until, { invitedAt, lastLogin: invitedAt }],
     ['active', null, { invitedAt, lastLogin: after }],
+    ['neverLoggedIn', null, { invitedAt, identities: [{ issuer: 'https://idp', subject: 'a' }] }],
     ['deactivated', null, { invitedAt, lastLogin: before, activated: false }],
   ])('is %s, with an invitation until %s: %j', (state, invitedUntil, user) => {
     expect(standingOf({ activated: true, ...user }, now)).toEqual({ state, invitedUntil });
