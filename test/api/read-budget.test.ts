@@ -21,9 +21,7 @@ let units = 0;
 let decryptions = 0;
 const intercept: Interceptor = async (call, forward) => {
   const { response, readUnits } = await measureUnits(call, forward);
-  const isOverhead = actionsOf(call).every(({ pk }) =>
-    /^(JWKS|FORMAT|TOTAL|READS#|CHANGES#)/.test(String(pk)),
-  );
+  const isOverhead = actionsOf(call).every(({ pk }) => /^(TOTAL|READS#|CHANGES#)/.test(String(pk)));
   const isCaller =
     call.operation === 'BatchGetItem' &&
     actionsOf(call).some(({ pk }) => String(pk).startsWith('SESSION#'));

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { actionsOf } from '../../infra/local/calls/actions.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { EXISTS, set } from '../../lib/table/write.ts';
@@ -13,8 +12,7 @@ import { makeTokensOfLost, openSetup, type Setup } from '../support/instance/set
 /*
  * A refused request costs at most UNITS_MAX read units for every caller and entity, so that
  * a token without rights cannot exhaust a partition. Every protected route, by every kind of
- * refused caller, on entities of the largest size; the rows come from routes.ts. The public keys
- * and the format are not counted: a function reads them once in five minutes or in its life.
+ * refused caller, on entities of the largest size; the rows come from routes.ts.
  */
 
 const UNITS_MAX = 5;
@@ -26,8 +24,7 @@ let units = 0;
 const gatehouse = await useGatehouse({
   async intercept(call, forward) {
     const { response, readUnits } = await measureUnits(call, forward);
-    const isRare = actionsOf(call).some(({ pk }) => pk === 'JWKS' || pk === 'FORMAT');
-    if (call.functionName === counted && !isRare) units += readUnits;
+    if (call.functionName === counted) units += readUnits;
     return response;
   },
 });

@@ -1,4 +1,4 @@
-import { isWrite } from '../../../infra/local/calls/actions.ts';
+import { actionsOf, isWrite } from '../../../infra/local/calls/actions.ts';
 import type { AwsCall, AwsResponse, Interceptor } from '../../../infra/local/calls/aws-call.ts';
 
 interface Measured {
@@ -9,7 +9,17 @@ interface Measured {
 
 type Consumed = { readonly CapacityUnits: number } | undefined;
 
-/** Forwards a call, and returns the capacity units that DynamoDB reports for it. */
+/**
+ * Whether a call reads the public keys or the format: an instance of a function reads them once in
+ * five minutes or in its life, in whichever request.
+ */
+export const isOfInstance = (call: AwsCall): boolean =>
+  actionsOf(call).some(({ pk }) => pk === 'JWKS' || pk === 'FORMAT');
+
+/**
+ * Forwards a call, and returns the capacity units that DynamoDB reports for it: none for what the
+ * instance of the function reads for itself.
+ */
 export async function measureUnits(
   call: AwsCall,
   forward: Parameters<Interceptor>[1],
@@ -19,7 +29,6 @@ export async function measureUnits(
   const body = typeof response.body === 'string' ? JSON.parse(response.body) : response.body;
   const consumed: Consumed[] = [body.ConsumedCapacity].flat();
   const units = consumed.reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
-  return isWrite(call.operation)
-    ? { response, readUnits: 0, writeUnits: units }
-    : { response, readUnits: units, writeUnits: 0 };
+  if (isWrite(call.operation)) return { response, readUnits: 0, writeUnits: units };
+  return { response, readUnits: isOfInstance(call) ? 0 : units, writeUnits: 0 };
 }
