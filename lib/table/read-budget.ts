@@ -93,7 +93,12 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
     },
     async refund(units) {
       if (units <= FREE_UNITS) return;
-      await table.update(counter.add(-units)).catch((error) => logError('readNotCharged', error));
+      const refunded = counter.add(-units);
+      const values = { ...refunded.values, ':units': units };
+      await table
+        // A lost response repeats the update.
+        .update({ ...refunded, values, condition: '#n >= :units' })
+        .catch((error) => logError('readNotCharged', error));
     },
   };
 }

@@ -19,8 +19,12 @@ import { RELEASE } from '../support/instance/run-variables.ts';
 /** The read units of entities and audit entries, and the decryptions of their values. */
 let units = 0;
 let decryptions = 0;
+/** Whether the responses to what is given back are lost. */
+let losesRefunds = false;
 const intercept: Interceptor = async (call, forward) => {
   const { response, readUnits } = await measureUnits(call, forward);
+  if (losesRefunds && call.input.ConditionExpression === '#n >= :units')
+    return { ...response, cut: 'before' };
   const isOverhead = actionsOf(call).every(({ pk }) => /^(TOTAL|READS#|CHANGES#)/.test(String(pk)));
   const isCaller =
     call.operation === 'BatchGetItem' &&
@@ -185,6 +189,17 @@ describe('a caller who repeats an expensive request', () => {
     await send('GET /api/audits?target.equals=user/1');
 
     expect(await charged()).toBeCloseTo(units);
+  });
+
+  it.skipIf(RELEASE)('is given back once if the responses to it are lost', async () => {
+    await clear();
+    units = 0;
+    losesRefunds = true;
+
+    const { status } = await send('GET /api/audits?target.equals=user/1');
+    losesRefunds = false;
+
+    expect([status, await charged()]).toEqual([200, units]);
   });
 
   it('is charged for parameters that a deletion reads; a stale If-Match reads none', async () => {
