@@ -32,15 +32,20 @@ const newPassword = ({ passwordChanges }: User, passwordHash?: string) => ({
 });
 
 /**
- * The write that voids the password, if there is one, and leaves these identities, on condition
- * that neither the password nor anything visible has changed since the read: the user sets another
- * password by requesting a reset.
+ * The write that voids the password, or unlinks former identities, or both, on condition that
+ * neither the password nor anything visible has changed since the read. Who is left without an
+ * identity sets another password by requesting a reset.
  */
-export const accessVoided = (user: User, identities: readonly Identity[]): Write =>
-  setPassword(user, {
-    ...(user.passwordHash !== undefined && newPassword(user)),
-    ...(identities.length < (user.identities ?? []).length && linkedWith(identities, user)),
+export function accessVoided(
+  user: User,
+  { hadPassword, former }: { hadPassword: boolean; former: readonly Identity[] },
+): Write {
+  const left = user.identities?.filter((identity) => !former.includes(identity)) ?? [];
+  return setPassword(user, {
+    ...(hadPassword && newPassword(user)),
+    ...(former.length > 0 && linkedWith(left, user)),
   });
+}
 
 /**
  * The write of the log-in that starts a session, with a new hash of the same password if it was

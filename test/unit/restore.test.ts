@@ -118,7 +118,7 @@ describe('the access to an account', () => {
     ['its roles', [{ ...restored, authorities: [] }], [2]],
     ['its password', [{ ...restored, passwordChanges: 2 }], [2]],
     ['its second factor', [{ ...restored, factorChanges: 1 }], [2]],
-    ['its identities', [linked], [2]],
+    ['an identity that was linked since', [linked], []],
     ['the accounts that the backup lacks', [restored, userItem(3)], []],
   ])('is compared with the original: what changed is %s', async (_, original, changed) => {
     expect(await changedAccess(original)).toEqual(changed);
@@ -143,7 +143,7 @@ describe('the access to an account', () => {
       put(entityKey('USER', 2), userItem(2, { passwordHash: 'other', passwordChanges: 5 })),
     ]);
 
-    const changed = [2, 3, 99].map((id) => ({ id, identities: [] }));
+    const changed = [2, 3, 99].map((id) => ({ id, voidsPassword: true, identities: [] }));
     expect(await voidAccess(table, changed)).toEqual({ passwords: 1, identities: 0 });
     expect(Object.keys(table.changed())).toEqual(['USER 0000000000000002']);
     const { passwordHash, passwordChanges, securityStamp } = table.find(restored) as Item;
@@ -151,23 +151,27 @@ describe('the access to an account', () => {
     expect(securityStamp).not.toBe(restored.securityStamp);
   });
 
-  it.each<[string, Item[], object[]]>([
-    ['has unlinked', [{ ...linked, identities: [{ subject: 'known', issuer: 'idp' }] }], [known]],
-    ['has deactivated', [{ ...linked, activated: false }], []],
-    ['has deleted', [], []],
-    ['has', [{ ...linked, passwordChanges: 2 }], [known, former]],
-  ])('ends by identities that the original %s', async (_, original, left) => {
-    const linkedOnly = { ...linked, passwordHash: undefined };
+  it.each<[string, Item[], object[], number]>([
+    [
+      'has unlinked',
+      [{ ...linked, identities: [{ subject: 'known', issuer: 'idp' }] }],
+      [known],
+      0,
+    ],
+    ['has deactivated', [{ ...linked, activated: false }], [], 1],
+    ['has deleted', [], [], 1],
+    ['has', [{ ...linked, passwordChanges: 2 }], [known, former], 1],
+  ])('ends by identities that the original %s', async (_, original, left, passwords) => {
     const guards = [known, former].map(({ subject }) => identityGuardKey('idp', subject));
-    const table = memoryTable([linkedOnly, ...guards.map((key) => ({ ...key, id: 2 }))]);
-    const changed = (await comparedWith(original, [linkedOnly])) ?? [];
+    const table = memoryTable([linked, ...guards.map((key) => ({ ...key, id: 2 }))]);
+    const changed = (await comparedWith(original, [linked])) ?? [];
 
     const voided = await voidAccess(table, changed);
 
-    expect(voided).toEqual({ passwords: 0, identities: left.length < 2 ? 1 : 0 });
+    expect(voided).toEqual({ passwords, identities: left.length < 2 ? 1 : 0 });
     expect(table.find(linked)?.identities ?? []).toEqual(left);
     expect(guards.filter((key) => table.find(key))).toHaveLength(left.length);
-    expect(table.find(linked)?.passwordChanges).toBe(1);
+    expect(table.find(linked)?.passwordChanges).toBe(1 + passwords);
   });
 });
 

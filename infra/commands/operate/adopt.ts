@@ -171,7 +171,8 @@ export async function compareOriginal(
 
   return async () => {
     const { passwords, identities } = await voidAccess(table, changed);
-    print(`Voided ${counted(passwords, 'password')}, whose users must request a reset by mail`);
+    const voided = counted(passwords, 'password');
+    print(`Voided ${voided}: users log in with a linked identity, or set another by mail`);
     print(
       `Unlinked identities of ${counted(identities, 'account')}: link those that should log in`,
     );

@@ -17,21 +17,26 @@ import { lastId } from './adopt-table.ts';
 /** An account whose access has changed since the backup. */
 interface ChangedAccess {
   readonly id: number;
+  /** Whether more has changed than its identities. */
+  readonly voidsPassword: boolean;
   /** What the original lets in: none if the account is gone, deactivated or damaged. */
   readonly identities: readonly Identity[];
 }
 
 const accessOf = (item: Item): string => {
-  const { activated, authorities, passwordChanges, factorChanges, identities } = item;
-  // DynamoDB returns the attributes of an identity in any order.
-  return JSON.stringify(
-    [activated, authorities, passwordChanges, factorChanges, identities],
-    ['issuer', 'subject'],
-  );
+  const { activated, authorities, passwordChanges, factorChanges } = item;
+  return JSON.stringify([activated, authorities, passwordChanges, factorChanges]);
 };
 
 const identitiesLetInBy = (item: Item): readonly Identity[] =>
   item.activated && !findDefect(item) ? (userOf(item).identities ?? []) : [];
+
+/** The identities of a user that are not among these. */
+const formerOf = (user: User, letIn: readonly Identity[]): Identity[] =>
+  (user.identities ?? []).filter(
+    ({ issuer, subject }) =>
+      !letIn.some((identity) => identity.issuer === issuer && identity.subject === subject),
+  );
 
 /**
  * The accounts whose access has changed since the backup, or that have been deleted. Accounts that
@@ -61,26 +66,30 @@ export async function findChangedAccess(
     const found = originals.get(id);
     const same = found?.incarnation === item.incarnation ? found : undefined;
     haveCommonAccount ||= same !== undefined;
-    if (same ? same.access !== accessOf(item) : id <= last)
-      changed.push({ id, identities: same?.identities ?? [] });
+    if (!same && id > last) continue;
+    const identities = same?.identities ?? [];
+    const voidsPassword = same?.access !== accessOf(item);
+    if (voidsPassword || formerOf(userOf(item), identities).length > 0)
+      changed.push({ id, voidsPassword, identities });
   }
   return haveCommonAccount ? changed : undefined;
 }
 
 /**
- * Voids the passwords of accounts whose access has changed, and unlinks the identities that the
- * original does not let in. Returns how many accounts had such a password or identity.
+ * Voids the passwords of accounts of which more than the identities has changed, and unlinks the
+ * identities that the original does not let in. Returns how many accounts had such a password or
+ * identity.
  */
 export async function voidAccess(
   table: Table,
   changed: readonly ChangedAccess[],
 ): Promise<{ passwords: number; identities: number }> {
   const voided = { passwords: 0, identities: 0 };
-  for (const { id, identities } of changed) {
+  for (const each of changed) {
     const { hadPassword, isUnlinked } = await loadDecideCommit(
       table,
-      () => findUser(table, id),
-      (user) => accessDecision(user, identities),
+      () => findUser(table, each.id),
+      (user) => accessDecision(user, each),
     );
     if (hadPassword) voided.passwords++;
     if (isUnlinked) voided.identities++;
@@ -90,18 +99,16 @@ export async function voidAccess(
 
 function accessDecision(
   user: User | undefined,
-  letIn: readonly Identity[],
+  { voidsPassword, identities }: ChangedAccess,
 ): Decision<{ hadPassword: boolean; isUnlinked: boolean }> {
-  const isLetIn = ({ issuer, subject }: Identity) =>
-    letIn.some((identity) => identity.issuer === issuer && identity.subject === subject);
-  const linked = user?.identities ?? [];
-  const former = linked.filter((identity) => !isLetIn(identity));
-  const result = { hadPassword: user?.passwordHash !== undefined, isUnlinked: former.length > 0 };
+  const former = user ? formerOf(user, identities) : [];
+  const hadPassword = voidsPassword && user?.passwordHash !== undefined;
+  const isUnlinked = former.length > 0;
   return {
     writes:
-      user && (result.hadPassword || result.isUnlinked)
-        ? [accessVoided(user, linked.filter(isLetIn)), ...former.map(releaseIdentity)]
+      user && (hadPassword || isUnlinked)
+        ? [accessVoided(user, { hadPassword, former }), ...former.map(releaseIdentity)]
         : [],
-    result,
+    result: { hadPassword, isUnlinked },
   };
 }
