@@ -32,6 +32,8 @@ const CSV_FIELDS = [
 
 /** How often new entries are looked for, while the first page is shown. */
 const LOOK_MS = 30_000;
+/** How much the clock of the browser may be ahead. */
+const CLOCK_SKEW_MS = 300_000;
 
 const NEWEST_FIRST: Sort = { field: 'time', descending: true };
 
@@ -117,15 +119,22 @@ function NewEntries({ shown, onShow }: NewEntriesProperties) {
   useEffect(() => {
     setNew(false);
     if (!shown || !isNewestFirst) return undefined;
+    // Without a bound, filters that select nothing would read the whole trail again and again.
+    const newest = shown[0]?.time ?? new Date(Date.now() - CLOCK_SKEW_MS).toISOString();
+    const newer = {
+      ...asked,
+      size: 1,
+      'time.greaterThan': [newest, asked['time.greaterThan'] ?? ''].sort()[1],
+    };
     let current = true;
     let refused: string | undefined;
     const look = async () => {
       // Somebody who has refused to enter the password is not asked again by a timer.
       if (document.hidden || waitingForPassword.value || token.value === refused) return;
-      const answer = await send('GET /api/audits', { query: { ...asked, size: 1 } });
+      const answer = await send('GET /api/audits', { query: newer });
       if (!current) return;
       if (!answer.ok && answer.problem.status === 401) refused = token.value;
-      if (answer.ok && answer.data[0] && answer.data[0].id !== shown[0]?.id) setNew(true);
+      if (answer.ok && answer.data[0]) setNew(true);
     };
     const timer = setInterval(() => void look(), LOOK_MS);
     return () => {

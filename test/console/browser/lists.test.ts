@@ -46,8 +46,9 @@ it('the trail announces what is newer than the list, and not than a download', a
   const look = async () => {
     const looked = page.waitForResponse(/\/api\/audits\?.*size=1(&|$)/);
     await page.clock.fastForward(30_000);
-    await looked;
+    const { searchParams } = new URL((await looked).url());
     await settle();
+    return searchParams;
   };
   const announced = page.getByText('There are new entries.');
   await look();
@@ -56,6 +57,12 @@ it('the trail announces what is newer than the list, and not than a download', a
   await gatehouse.call('POST', '/api/authenticate', { body: { username: 'user', password: '?' } });
   await look();
   expect(await announced.count()).toBe(1);
+
+  await page.goto('/console/audit?action.equals=emergency.used');
+  await page.getByText('No entry matches.').waitFor();
+  const since = Date.parse((await look()).get('time.greaterThan') as string);
+  expect(Date.now() - since).toBeLessThan(600_000);
+  expect(await announced.count()).toBe(0);
 });
 
 it('single symbols open the field or the shortcuts until they are switched off', async () => {
