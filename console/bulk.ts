@@ -17,12 +17,16 @@ interface Run<T> {
 
 const AT_A_TIME = 4;
 
-/** A longer wait, such as for a limit of mails an hour, is left to whoever sees the result. */
-const WAIT_SECONDS_MAX = 60;
+/**
+ * As long as an edge asks to wait. A longer wait, such as for a limit of mails an hour, is left to
+ * whoever sees the result.
+ */
+const WAIT_SECONDS_MAX = 300;
 
 /**
  * Acts on every item. What is rejected because of a limit is tried again when the service says so,
- * unless that is later than in a minute; after a stop, what is under way ends and the rest is left.
+ * unless that is later than in five minutes; after a stop, what is under way ends and the rest is
+ * left.
  */
 export async function runAll<T>({ items, act, onResult, signal, wait }: Run<T>): Promise<void> {
   const left = items.values();
