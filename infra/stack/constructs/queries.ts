@@ -116,7 +116,9 @@ const ofQuestions = ({ access, functions }: Logs): Record<string, Query> => ({
   request: [[access, functions], 'filter requestId = "ID"', 'sort @timestamp asc'],
   logins: [
     [functions],
-    'filter kind = "login" or (route = "POST /api/oauth2/token" and not ispresent(clientId))',
+    'filter kind = "login" or (route = "POST /api/oauth2/token" and (ispresent(callerId) or ' +
+      'failure in ["invalid-grant", "unknown-identity", "provider-without-factor", ' +
+      '"too-many-attempts"]))',
     'fields @timestamp, status, failure, reason, callerId, loginPseudonym, clientAddress, requestId',
     BY_TIME,
   ],
