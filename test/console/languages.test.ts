@@ -91,7 +91,7 @@ it.each([
 
 it('writes days and times in the way of the language', () => {
   expect(day('de', '2027-01-15')).toBe('15. Januar 2027');
-  expect(dateTime('en', '2027-01-15T13:45:00Z')).toContain('Jan 15, 2027');
+  expect(dateTime('en', new Date(2027, 0, 15, 13, 45).toISOString())).toContain('Jan 15, 2027');
 });
 
 it('tells what was done to what, also what a later version does', () => {

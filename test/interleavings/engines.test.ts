@@ -114,7 +114,7 @@ const tokenOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 36);
 
 const SCHEDULES = LONG ? 10_000 : 100;
-const TIMEOUT_MS = SCHEDULES * 300;
+const TIMEOUT_MS = SCHEDULES * 3000;
 /** Drawn at once, since drawing stops the clock. */
 const BATCH = 100;
 const CONCURRENCY = 8;

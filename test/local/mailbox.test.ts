@@ -97,7 +97,7 @@ describe('npm run admin -- mails', () => {
 
     const listed = await run();
     const sent = await run('--send');
-    await expect.poll(left, { timeout: 5000 }).toEqual([]);
+    await expect.poll(left).toEqual([]);
 
     const lines = [
       `${earlier} reset to the address of the request: expired`,

@@ -62,10 +62,14 @@ const profile = async (): Promise<string> =>
     .activeProfiles[0];
 const getAccount = () =>
   fetch(`${url}/api/account`, { headers: { Authorization: `Bearer ${token}` } });
-const git = (...args: string[]) =>
-  execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], {
-    cwd: root,
-  });
+const git = (...args: string[]) => execFileSync('git', [...GIT_OPTIONS, ...args], { cwd: root });
+/** Whatever the settings of the machine are. */
+const GIT_OPTIONS = [
+  'user.name=Test',
+  'user.email=test@example.com',
+  'commit.gpgSign=false',
+  'core.hooksPath=/dev/null',
+].flatMap((setting) => ['-c', setting]);
 
 it('a service with STATE_DIR=:memory: has no folder for its data', () => {
   expect(service.lines).toContain('All data is in memory and will be lost when the service stops');
@@ -136,7 +140,8 @@ describe('a change of the source', () => {
     const from = service.lines.length;
     const valid = sourceOf('environments/dev.json');
     replaceByRename('environments/dev.json', '{');
-    await printed('environments/dev.json: ', from);
+    await service.line('Still running the previous version', from);
+    expect(service.lines.slice(from).join('\n')).toMatch(/environments\/dev\.json: .*JSON/);
     await afterReload(() => replaceByRename('environments/dev.json', valid));
 
     expect(await profile()).toBe('valid');

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -84,7 +84,9 @@ describe('npm start', () => {
     writeFileSync(file, '[{"function": "GET /api/health", "fault": "error-before"}]');
     await service.line('Injecting faults from');
     const faulted = await fetch(`${service.url}/api/health`);
-    writeFileSync(file, '[{"function": "GET /nope", "fault": "lost"}]');
+    // In one step: the file is read at any time.
+    writeFileSync(`${file}.new`, '[{"function": "GET /nope", "fault": "lost"}]');
+    renameSync(`${file}.new`, file);
     const rejection = await service.line('The faults are unchanged');
     rmSync(file);
     await service.line('Stopped injecting faults');

@@ -72,11 +72,12 @@ describe('the form of a user', () => {
     await submit().click();
     await dialog.waitFor();
     await expectSound('session-ended');
-    await dialog.getByLabel('Password', { exact: true }).fill('wrong');
-    await press('Enter');
+    const password = dialog.getByLabel('Password', { exact: true });
+    await password.fill('wrong');
+    await password.press('Enter');
     await dialog.getByRole('alert').waitFor();
-    await dialog.getByLabel('Password', { exact: true }).fill('admin');
-    await press('Enter');
+    await password.fill('admin');
+    await password.press('Enter');
     await saved();
 
     expect(await stored(login)).toMatchObject({ firstName: 'Carola' });

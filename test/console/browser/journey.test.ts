@@ -26,7 +26,7 @@ async function setPassword({ page, field, press, see }: Tab, link: string): Prom
   page.on('request', (request) => sent.push(`${request.method()} ${request.url()}`));
   await page.goto(link);
   await field('newPassword').fill('correct horse');
-  expect(page.url()).not.toContain('key');
+  await expect.poll(() => page.url()).not.toContain('key');
   await press('Enter');
   await see('Your password is set.');
   const key = link.split('key=')[1] ?? '';

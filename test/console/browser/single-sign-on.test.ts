@@ -65,7 +65,7 @@ describe.each([1280, 320])('with %i pixels', (width) => {
     await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
     const linda = person('linda-at-work', { groups: ['analysts'] });
     const tab = await openTabAs(linda, { width, login });
-    const { page, field, press, button, see, expectSound } = tab;
+    const { page, field, button, see, expectSound } = tab;
     await page.goto('/console/account');
     await button('Link with Company account').waitFor();
     await expectSound(`sso-account-${width}`);
@@ -73,11 +73,12 @@ describe.each([1280, 320])('with %i pixels', (width) => {
     const dialog = page.getByRole('dialog', { name: 'Link with Company account' });
     await dialog.waitFor();
     await expectSound(`sso-link-${width}`);
-    await field('currentPassword').fill('wrong');
-    await press('Enter');
+    const password = field('currentPassword');
+    await password.fill('wrong');
+    await password.press('Enter');
     await dialog.getByRole('alert').waitFor();
-    await field('currentPassword').fill(login);
-    await press('Enter');
+    await password.fill(login);
+    await password.press('Enter');
     await see('The account is linked: Company account.');
 
     expect(await userOf(login)).toMatchObject({

@@ -81,6 +81,8 @@ async function openTab(browser: Browser, faults: string[], options: TabOptions):
     reducedMotion: 'reduce',
     baseURL: url,
   });
+  // For a slow machine.
+  context.setDefaultTimeout(120_000);
   await context.exposeFunction('reportViolation', (text: string) => faults.push(text));
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>

@@ -32,6 +32,6 @@ afterAll(async () => {
   // A server or a process that was told to end takes a moment.
   await vi.waitFor(
     () => assert.deepEqual(stateOfProcess(), atStart, 'The test file leaves this behind.'),
-    { timeout: 20_000 },
+    { timeout: 120_000 },
   );
 });
