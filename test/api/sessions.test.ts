@@ -5,6 +5,7 @@ import { OUTLIVING_SESSIONS_MAX, sessionStarted } from '../../lib/users/session-
 import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { storedSession } from '../support/doubles/stored-items.ts';
+import { untilEarlyInWindow } from '../support/doubles/time.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { readsOf } from '../support/instance/items.ts';
 import { decode } from '../support/instance/mint.ts';
@@ -272,6 +273,7 @@ it('a rejected login and a mailed reset are audited with their source', async ()
   const body = { username: 'attacked', password: 'wrong' };
   // The waits double, so one is longer than an attempt on any machine.
   const attempt = async () => (await gatehouse.call('POST', '/api/authenticate', { body })).status;
+  await untilEarlyInWindow();
   while ((await attempt()) !== 429);
 
   const entries = await entriesOf(`target.equals=user/${user.id}&actorId.equals=0&sort=time,asc`);

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import type { User } from '../../lib/users/user.ts';
 import { findUser } from '../../lib/users/user-table.ts';
+import { lastFailedAgo } from '../support/instance/attempts.ts';
 import { startGatehouse, useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import { openMeanwhile } from '../support/instance/hold-transactions.ts';
 import { itemsBesidesCounts, setUser } from '../support/instance/items.ts';
@@ -404,10 +405,11 @@ describe('users link their own account', () => {
     const { token } = await setup.account({ authorities: ['ROLE_USER'] });
     const wrong = { currentPassword: 'wrong' };
     for (let attempt = 0; attempt < 10; attempt++) await linkOwn(token, 'guessed', wrong);
+    await lastFailedAgo(gatehouse, -60);
 
     const { status, headers } = await linkOwn(token, 'guessed');
 
-    expect([status, headers['retry-after']]).toEqual([429, '1']);
+    expect([status, Number(headers['retry-after']) > 0]).toEqual([429, true]);
   });
 
   it('neither with an identity of somebody else nor with a second one of a provider', async () => {

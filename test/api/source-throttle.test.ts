@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { untilEarlyInWindow } from '../support/doubles/time.ts';
 import { statusAndWait, statuses, useAttempts } from '../support/instance/attempts.ts';
 import type { Received } from '../support/instance/launch.ts';
 import { RELEASE } from '../support/instance/run-variables.ts';
@@ -26,11 +26,7 @@ describe('a source over its limit', () => {
     await deleteCounts();
     await gatehouse.makeCaller('limited');
   });
-  // No window may end during a test.
-  beforeEach(async () => {
-    const leftMs = 900_000 - (Date.now() % 900_000);
-    if (leftMs < 15_000) await wait(leftMs);
-  }, 30_000);
+  beforeEach(untilEarlyInWindow);
   const LIMIT = 10_000;
   const BLOCKED = '127.0.20.1';
 
@@ -130,7 +126,7 @@ describe('a source over its limit', () => {
   );
 });
 
-it('a request for a reset makes the same calls for every address', async () => {
+it.skipIf(RELEASE)('a request for a reset makes the same calls for every address', async () => {
   await gatehouse.makeUser('known');
   await gatehouse.makeUser('asleep', { activated: false });
 

@@ -12,6 +12,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { mapConcurrently } from '../../lib/runtime/waiting.ts';
 import { commit } from '../../lib/table/change.ts';
 import { set } from '../../lib/table/write.ts';
+import { untilEarlyInWindow } from '../support/doubles/time.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsBesidesCounts, itemsOf } from '../support/instance/items.ts';
 import {
@@ -418,6 +419,7 @@ it('grants one session for a token that is sent ten times at once, and none late
 it('refuses wrong tokens from a source that sends many, but no right one', async () => {
   const { cloud, table } = gatehouse;
   const sendTo = (aud: string) => send(idToken(provider, { ...claimsOf('known'), aud }));
+  await untilEarlyInWindow();
   const first = await sendTo('other');
   const items = [...(await itemsOf(cloud)).values()].filter(({ sk }) => /^MODULES#/.test(sk));
   const setCounts = (n: number) =>

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { beforeEach, vi } from 'vitest';
 
 /** Freezes the clock at this time, in milliseconds since 1970, until the end of the test. */
@@ -14,6 +15,12 @@ export function useFrozenClock(
     freezeClock(now);
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   });
+}
+
+/** Waits until no window of 15 minutes, and no hour, ends within 15 seconds. */
+export async function untilEarlyInWindow(): Promise<void> {
+  const leftMs = 900_000 - (Date.now() % 900_000);
+  if (leftMs < 15_000) await wait(leftMs);
 }
 
 /** Processor time, which does not depend on what else the machine runs. */
