@@ -8,7 +8,7 @@ import type { Item } from '../../lib/table/table.ts';
 import { claim, remove } from '../../lib/table/write.ts';
 import { apiTokenKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
-import { isOfInstance, measureUnits } from '../support/costs/consumed-units.ts';
+import { isOfRequest, measureUnits } from '../support/costs/consumed-units.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import { openBarrier } from '../support/instance/hold-transactions.ts';
 import { readsOf } from '../support/instance/items.ts';
@@ -30,7 +30,7 @@ const gatehouse = await useGatehouse({
   async intercept(call, forward) {
     const held = () => barrier.intercept(call, forward);
     const { response, readUnits } = await measureUnits(call, held);
-    if (call.functionName?.startsWith('GET ') && !isOfInstance(call)) {
+    if (call.functionName?.startsWith('GET ') && isOfRequest(call)) {
       read.units += readUnits;
       read.partitions.push(...actionsOf(call).map(({ pk }) => pk.replace(/#.*/, '')));
     }

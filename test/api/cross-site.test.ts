@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleRoutes, routes } from '../../routes.ts';
+import { isOfRequest } from '../support/costs/consumed-units.ts';
 import { methodAndPath } from '../support/instance/api-document.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse } from '../support/instance/launch.ts';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   gatehouse = await startGatehouse({
     assembly: assemblyWith('dev', CHANGES),
     intercept(call, forward) {
-      if (call.functionName) calls.push(call.operation);
+      if (isOfRequest(call)) calls.push(call.operation);
       return forward();
     },
   });

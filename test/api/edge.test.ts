@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { howToTry } from '../../infra/local/announce.ts';
 import { consoleRoutes, routes } from '../../routes.ts';
+import { isOfRequest } from '../support/costs/consumed-units.ts';
 import { methodAndPath } from '../support/instance/api-document.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse, Received } from '../support/instance/launch.ts';
@@ -29,7 +30,7 @@ beforeAll(async () => {
   gatehouse = await startGatehouse({
     assembly: assemblyWith('dev', CHANGES),
     intercept(call, forward) {
-      if (call.functionName) calls.push(`${call.functionName}: ${call.operation}`);
+      if (isOfRequest(call)) calls.push(`${call.functionName}: ${call.operation}`);
       return forward();
     },
   });

@@ -5,6 +5,7 @@ import { hashOfIdentity } from '../../lib/modules/credential.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { EXISTS, set } from '../../lib/table/write.ts';
+import { isOfRequest } from '../support/costs/consumed-units.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import {
   idToken,
@@ -20,7 +21,7 @@ import {
 const calls: string[] = [];
 const gatehouse = await useGatehouse({
   intercept(call, forward) {
-    if (call.functionName) calls.push(call.operation);
+    if (isOfRequest(call)) calls.push(call.operation);
     return forward();
   },
 });

@@ -13,7 +13,7 @@ import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { EXISTS, put, remove, set, type Write } from '../../lib/table/write.ts';
-import { isOfInstance } from '../support/costs/consumed-units.ts';
+import { isOfRequest } from '../support/costs/consumed-units.ts';
 import { untilEarlyInWindow } from '../support/doubles/time.ts';
 import { OF_MODULES, REQUESTS } from '../support/instance/example-requests.ts';
 import { startGatehouse, useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
@@ -30,7 +30,7 @@ const calls: string[] = [];
 const faults = openFaults();
 const gatehouse = await useGatehouse({
   intercept(call, forward) {
-    if (call.functionName && !isOfInstance(call)) calls.push(call.operation);
+    if (isOfRequest(call)) calls.push(call.operation);
     return faults.intercept(call, forward);
   },
 });

@@ -8,7 +8,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { set as setAttributes } from '../../lib/table/write.ts';
 import { apiTokenKey } from '../../lib/users/session-item.ts';
 import { identityGuardKey } from '../../lib/users/user-items.ts';
-import { isOfInstance } from '../support/costs/consumed-units.ts';
+import { isOfRequest } from '../support/costs/consumed-units.ts';
 import { useGatehouse, useSetup } from '../support/instance/gatehouse.ts';
 import { openMeanwhile } from '../support/instance/hold-transactions.ts';
 import { expectIntact, forgetReads, readsOf } from '../support/instance/items.ts';
@@ -34,7 +34,7 @@ const gatehouse = await useGatehouse({
       await act();
     }
     const pk = call.service === 'DynamoDB' ? actionsOf(call)[0]?.pk : '';
-    if (call.functionName && !isOfInstance(call)) calls.push(`${call.operation} ${pk}`);
+    if (isOfRequest(call)) calls.push(`${call.operation} ${pk}`);
     if (pk?.startsWith('CHANGES#') && changesLeft-- <= 0)
       return dynamoDbError('ConditionalCheckFailedException', 'The limit is reached.');
     await meanwhile.before(call);

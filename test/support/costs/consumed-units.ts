@@ -10,15 +10,17 @@ interface Measured {
 type Consumed = { readonly CapacityUnits: number } | undefined;
 
 /**
- * Whether a call reads the public keys or the format: an instance of a function reads them once in
- * five minutes or in its life, in whichever request.
+ * Whether a request makes a call, and not a function in the background. Not of a request are the
+ * public keys and the format: an instance of a function reads them once in five minutes or in its
+ * life, in whichever request.
  */
-export const isOfInstance = (call: AwsCall): boolean =>
-  actionsOf(call).some(({ pk }) => pk === 'JWKS' || pk === 'FORMAT');
+export const isOfRequest = (call: AwsCall): boolean =>
+  / \//.test(call.functionName ?? '') &&
+  !actionsOf(call).some(({ pk }) => pk === 'JWKS' || pk === 'FORMAT');
 
 /**
- * Forwards a call, and returns the capacity units that DynamoDB reports for it: none for what the
- * instance of the function reads for itself.
+ * Forwards a call, and returns the capacity units that DynamoDB reports for it: none for reads that
+ * are not of a request.
  */
 export async function measureUnits(
   call: AwsCall,
@@ -30,5 +32,5 @@ export async function measureUnits(
   const consumed: Consumed[] = [body.ConsumedCapacity].flat();
   const units = consumed.reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
   if (isWrite(call.operation)) return { response, readUnits: 0, writeUnits: units };
-  return { response, readUnits: isOfInstance(call) ? 0 : units, writeUnits: 0 };
+  return { response, readUnits: isOfRequest(call) ? units : 0, writeUnits: 0 };
 }

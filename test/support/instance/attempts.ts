@@ -5,7 +5,7 @@ import { openFaults } from '../../../infra/local/aws/faults.ts';
 import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
 import { attributesOf, type Item } from '../../../lib/table/table.ts';
 import { put, type Write } from '../../../lib/table/write.ts';
-import { isOfInstance } from '../costs/consumed-units.ts';
+import { isOfRequest } from '../costs/consumed-units.ts';
 import { useGatehouse } from './gatehouse.ts';
 import { itemsOf } from './items.ts';
 import type { Gatehouse, Received } from './launch.ts';
@@ -48,9 +48,7 @@ export async function useAttempts() {
     const { operation, input, functionName } = call;
     if (functionName && operation === watched.delayed?.operation)
       return wait(watched.delayed.ms).then(() => faults.intercept(call, forward));
-    // The functions of routes only: mails are sent in the background.
-    if (functionName?.includes(' /') && !isOfInstance(call))
-      watched.calls.push(isHash(operation, input) ? 'hash' : operation);
+    if (isOfRequest(call)) watched.calls.push(isHash(operation, input) ? 'hash' : operation);
     if (watched.isFaulty && !watched.isFaulty(operation, JSON.stringify(input))) return forward();
     return faults.intercept(call, forward);
   };
