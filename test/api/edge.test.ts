@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { howToTry } from '../../infra/local/announce.ts';
 import { consoleRoutes, routes } from '../../routes.ts';
 import { isOfRequest } from '../support/costs/consumed-units.ts';
+import { untilEarlyInWindow } from '../support/doubles/time.ts';
 import { methodAndPath } from '../support/instance/api-document.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import type { Gatehouse, Received } from '../support/instance/launch.ts';
@@ -141,6 +142,7 @@ describe.each([...routes, ...consoleRoutes])('$route', ({ route, contract }) => 
 });
 
 describe('the login throttle', () => {
+  beforeEach(untilEarlyInWindow);
   /** Uses up the wrong passwords of an address. */
   async function block(address: string): Promise<void> {
     for (let n = 0; n < FAILURES_MAX; n++)

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { measureUnits } from '../support/costs/consumed-units.ts';
+import { isOfRequest, measureUnits } from '../support/costs/consumed-units.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { forgetReads } from '../support/instance/items.ts';
 
@@ -12,7 +12,7 @@ const gatehouse = await useGatehouse({
     if (call.functionName !== 'GET /api/users') return forward();
     const { response, readUnits } = await measureUnits(call, forward);
     if (readUnits > 0) cost = { calls: cost.calls + 1, units: cost.units + readUnits };
-    operations.push(call.operation);
+    if (isOfRequest(call)) operations.push(call.operation);
     return response;
   },
 });

@@ -503,6 +503,8 @@ describe('the preview of a log-in', () => {
   const CLAIMS = { sub: 'p', preferred_username: 'preview', groups: ['users', 'x'] };
 
   it('shows what the claims would do, and does nothing', async () => {
+    // Once the mails of the tests before are sent.
+    await gatehouse.mailsTo('p@example.com');
     const before = await itemsBesidesCounts(gatehouse.cloud);
     const address = { email: 'p@example.com', email_verified: true };
 
