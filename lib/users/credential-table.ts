@@ -38,11 +38,11 @@ const newPassword = ({ passwordChanges }: User, passwordHash?: string) => ({
  */
 export function accessVoided(
   user: User,
-  { hadPassword, former }: { hadPassword: boolean; former: readonly Identity[] },
+  { voidsPassword, former }: { voidsPassword: boolean; former: readonly Identity[] },
 ): Write {
   const left = user.identities?.filter((identity) => !former.includes(identity)) ?? [];
   return setPassword(user, {
-    ...(hadPassword && newPassword(user)),
+    ...(voidsPassword && newPassword(user)),
     ...(former.length > 0 && linkedWith(left, user)),
   });
 }

@@ -225,7 +225,7 @@ describe('a wrong API token', () => {
     await users.remove(deleted.user.login);
     const ended = await setup.apiToken(user);
     await call('POST', `${TOKENS}/${ended.series}/delete`, session);
-    const expired = await create(session, { expires: inHours(10 / 3600) });
+    const expired = await create(session, { expires: inHours(5 / 3600) });
     const secret = token.slice(-49, -6);
     const jwt = makeTokens(admin).of(user).token.split('.');
     const wrong: [string, string, number][] = [

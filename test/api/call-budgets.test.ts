@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { actionsOf } from '../../infra/local/calls/actions.ts';
+import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
+import { auditPartition } from '../../lib/audit/audit-entry.ts';
 import { mapConcurrently } from '../../lib/runtime/waiting.ts';
 import { routes } from '../../routes.ts';
 import { type Budget, budgetDocument, isDocumented } from '../support/costs/call-budgets.ts';
@@ -39,25 +42,24 @@ const HASHING: readonly string[] = [
 const observed = new Map<string, { readonly calls: Call[]; readonly overlapMs: number }>();
 
 const gatehouse = await useGatehouse({
-  async intercept({ functionName, operation, input }, forward) {
-    if (!functionName || isOfEarlierMonth(operation, input)) return forward();
+  async intercept(call, forward) {
+    const { functionName, operation, input } = call;
+    if (!functionName || isOfEarlierMonth(call)) return forward();
     const times = { startedAt: performance.now(), endedAt: Number.POSITIVE_INFINITY };
-    const call = { operation, ...unitsOf(operation, input), ...times };
+    const made = { operation, ...unitsOf(operation, input), ...times };
     const observation = observed.get(functionName);
-    observation?.calls.push(call);
+    observation?.calls.push(made);
     const response = await forward();
     if (observation) await sleep(observation.overlapMs);
-    call.endedAt = performance.now();
+    made.endedAt = performance.now();
     return response;
   },
 });
 
 /** Whether a call reads what the trail has of an earlier month, as only the days after it do. */
-// biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation
-function isOfEarlierMonth(operation: string, input: any): boolean {
-  const partition = operation === 'Query' && input.ExpressionAttributeValues[':pk'].S;
-  const month = /^AUDIT#(\d.*)/.exec(partition)?.[1];
-  return month !== undefined && month < new Date().toISOString().slice(0, 7);
+function isOfEarlierMonth(call: AwsCall): boolean {
+  const present = auditPartition(new Date().toISOString().slice(0, 7));
+  return actionsOf(call).some(({ pk }) => /^AUDIT#\d/.test(pk) && pk < present);
 }
 
 /**

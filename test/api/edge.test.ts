@@ -143,6 +143,7 @@ describe.each([...routes, ...consoleRoutes])('$route', ({ route, contract }) => 
 
 describe('the login throttle', () => {
   beforeEach(untilEarlyInWindow);
+
   /** Uses up the wrong passwords of an address. */
   async function block(address: string): Promise<void> {
     for (let n = 0; n < FAILURES_MAX; n++)

@@ -14,7 +14,7 @@ import { lastId } from './adopt-table.ts';
  * to users who can read their mailbox, or whose identity is still linked.
  */
 
-/** An account whose access has changed since the backup. */
+/** An account whose access has changed since the backup, or of which an identity is not let in. */
 interface ChangedAccess {
   readonly id: number;
   /** Whether more has changed than its identities. */
@@ -39,9 +39,10 @@ const formerOf = (user: User, letIn: readonly Identity[]): Identity[] =>
   );
 
 /**
- * The accounts whose access has changed since the backup, or that have been deleted. Accounts that
- * the restored table has received since an earlier adoption are left out: their ids lie beyond the
- * ids of the original. Undefined if the tables have no account in common.
+ * The accounts whose access has changed since the backup or that have been deleted, and those with
+ * an identity that the original does not let in. Accounts that the restored table has received
+ * since an earlier adoption are left out: their ids lie beyond the ids of the original. Undefined
+ * if the tables have no account in common.
  */
 export async function findChangedAccess(
   table: Table,
@@ -86,12 +87,12 @@ export async function voidAccess(
 ): Promise<{ passwords: number; identities: number }> {
   const voided = { passwords: 0, identities: 0 };
   for (const each of changed) {
-    const { hadPassword, isUnlinked } = await loadDecideCommit(
+    const { isVoided, isUnlinked } = await loadDecideCommit(
       table,
       () => findUser(table, each.id),
       (user) => accessDecision(user, each),
     );
-    if (hadPassword) voided.passwords++;
+    if (isVoided) voided.passwords++;
     if (isUnlinked) voided.identities++;
   }
   return voided;
@@ -100,15 +101,15 @@ export async function voidAccess(
 function accessDecision(
   user: User | undefined,
   { voidsPassword, identities }: ChangedAccess,
-): Decision<{ hadPassword: boolean; isUnlinked: boolean }> {
+): Decision<{ isVoided: boolean; isUnlinked: boolean }> {
   const former = user ? formerOf(user, identities) : [];
-  const hadPassword = voidsPassword && user?.passwordHash !== undefined;
+  const isVoided = voidsPassword && user?.passwordHash !== undefined;
   const isUnlinked = former.length > 0;
   return {
     writes:
-      user && (hadPassword || isUnlinked)
-        ? [accessVoided(user, { hadPassword, former }), ...former.map(releaseIdentity)]
+      user && (isVoided || isUnlinked)
+        ? [accessVoided(user, { voidsPassword: isVoided, former }), ...former.map(releaseIdentity)]
         : [],
-    result: { hadPassword, isUnlinked },
+    result: { isVoided, isUnlinked },
   };
 }
