@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { useConsole } from '../../support/browser/chromium.ts';
+import { type Tab, useConsole } from '../../support/browser/chromium.ts';
 
 /* By keyboard alone, in a narrow window: the focus is always visible, and nothing covers it. */
 
@@ -19,7 +19,9 @@ const visiblyFocused = (page: Page): Promise<string> =>
     return getComputedStyle(element).outlineStyle === 'solid' ? name : `no outline: ${name}`;
   });
 
-async function tabTo(page: Page, name: string): Promise<void> {
+async function tabTo({ page, settle }: Tab, name: string): Promise<void> {
+  // What arrives last would move what has the focus.
+  await settle();
   const passed: string[] = [];
   for (let presses = 0; presses < 60; presses += 1) {
     await page.keyboard.press('Tab');
@@ -33,20 +35,18 @@ async function tabTo(page: Page, name: string): Promise<void> {
 
 async function openNarrowTab() {
   const tab = await openTab({ width: 320 });
-  const { page, press, settle, seeHeading } = tab;
+  const { page, press, seeHeading } = tab;
   const use = async (name: string, key = 'Enter') => {
-    await tabTo(page, name);
+    await tabTo(tab, name);
     await press(key);
   };
   const type = async (name: string, text: string) => {
-    await tabTo(page, name);
+    await tabTo(tab, name);
     await page.keyboard.type(text);
   };
   const go = async (name: string, title = name) => {
     await use(name);
     await seeHeading(title);
-    // What arrives last would move what has the focus.
-    await settle();
   };
   const logIn = async (login: string) => {
     await page.goto('/console');
@@ -55,7 +55,6 @@ async function openNarrowTab() {
     await type('Password', login);
     await press('Enter');
     await seeHeading('Overview');
-    await settle();
   };
   return { ...tab, use, type, go, logIn };
 }
@@ -88,7 +87,7 @@ it('an administrator logs in, invites, deactivates and deletes a user, and logs 
 it('an administrator filters, edits, configures, reads the trail and the own account', async () => {
   await gatehouse.makeUser('olga', { authorities: ['ROLE_ADMIN'] });
   const tab = await openNarrowTab();
-  const { page, button, see, seeHeading, press, settle } = tab;
+  const { page, button, see, seeHeading, press } = tab;
   const { use, type, go, logIn } = tab;
   await logIn('olga');
   await go('Users');
@@ -105,14 +104,11 @@ it('an administrator filters, edits, configures, reads the trail and the own acc
   await type('Short name', 'fw');
   await press('Enter');
   await seeHeading('Firewall');
-  await settle();
   await use('New parameter');
   await page.keyboard.type('host');
   await type('Value', '10.0.0.1');
   await use('Add the parameter');
-  // The new row moves what is below it.
   await button('Show the value of host').waitFor();
-  await settle();
   await use('Show the value of host');
   await see('10.0.0.1');
   await use('Audit trail of Firewall');
