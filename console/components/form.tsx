@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext, Fragment, type RefObject } from 'preact';
-import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
 import type { Draft } from '../drafts.ts';
 import { errorsByField, fieldErrorText, fieldOfMessage, problemText } from '../form.ts';
@@ -126,7 +126,8 @@ function useSubmit(
   const isEdited = changes.edited.size > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is registered calls the latest.
   useEffect(() => (isEdited ? registerSubmit?.(() => latest.current()) : undefined), [isEdited]);
-  useEffect(() => {
+  // Before painting: later it would take the focus from who goes on at once, or not at all.
+  useLayoutEffect(() => {
     if (problem && focusesSummary.current) summary.current?.focus();
     focusesSummary.current = false;
   }, [problem, summary]);

@@ -44,6 +44,8 @@ it('the trail announces what is newer than the list, and not than a download', a
   await button('CSV').click();
   await downloaded;
   const look = async () => {
+    // The list sets its timer after it is painted.
+    await settle();
     const looked = page.waitForResponse(/\/api\/audits\?.*size=1(&|$)/);
     await page.clock.fastForward(30_000);
     const { searchParams } = new URL((await looked).url());

@@ -65,7 +65,7 @@ describe.each([1280, 320])('with %i pixels', (width) => {
     await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
     const linda = person('linda-at-work', { groups: ['analysts'] });
     const tab = await openTabAs(linda, { width, login });
-    const { page, field, button, see, expectSound } = tab;
+    const { page, focused, field, button, see, expectSound } = tab;
     await page.goto('/console/account');
     await button('Link with Company account').waitFor();
     await expectSound(`sso-account-${width}`);
@@ -76,7 +76,7 @@ describe.each([1280, 320])('with %i pixels', (width) => {
     const password = field('currentPassword');
     await password.fill('wrong');
     await password.press('Enter');
-    await dialog.getByRole('alert').waitFor();
+    await expect.poll(focused).toContain('That did not work');
     await password.fill(login);
     await password.press('Enter');
     await see('The account is linked: Company account.');
@@ -125,7 +125,9 @@ it.each([
   await page.goto('/console/users');
   await chooseProvider(tab);
   await see(text);
+  const returned = page.waitForEvent('domcontentloaded');
   await chooseProvider(tab);
+  await returned;
   await see(text);
   await link('Back to the log-in').click();
   await field('username').waitFor();
