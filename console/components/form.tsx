@@ -126,7 +126,8 @@ function useSubmit(
   const isEdited = changes.edited.size > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is registered calls the latest.
   useEffect(() => (isEdited ? registerSubmit?.(() => latest.current()) : undefined), [isEdited]);
-  // Before painting: later it would take the focus from who goes on at once, or not at all.
+  // Before painting: afterwards it would interrupt whoever types on, and the effect of the first
+  // render, which may still be due, would cancel it.
   useLayoutEffect(() => {
     if (problem && focusesSummary.current) summary.current?.focus();
     focusesSummary.current = false;

@@ -96,7 +96,7 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
       const refunded = counter.add(-units);
       const values = { ...refunded.values, ':units': units };
       await table
-        // A lost response repeats the update.
+        // Never below zero: after a lost response the update is repeated.
         .update({ ...refunded, values, condition: '#n >= :units' })
         .catch((error) => logError('readNotCharged', error));
     },

@@ -62,7 +62,6 @@ const profile = async (): Promise<string> =>
     .activeProfiles[0];
 const getAccount = () =>
   fetch(`${url}/api/account`, { headers: { Authorization: `Bearer ${token}` } });
-const git = (...args: string[]) => execFileSync('git', [...GIT_OPTIONS, ...args], { cwd: root });
 /** Whatever the settings of the machine are. */
 const GIT_OPTIONS = [
   'user.name=Test',
@@ -70,6 +69,7 @@ const GIT_OPTIONS = [
   'commit.gpgSign=false',
   'core.hooksPath=/dev/null',
 ].flatMap((setting) => ['-c', setting]);
+const git = (...args: string[]) => execFileSync('git', [...GIT_OPTIONS, ...args], { cwd: root });
 
 it('a service with STATE_DIR=:memory: has no folder for its data', () => {
   expect(service.lines).toContain('All data is in memory and will be lost when the service stops');

@@ -125,6 +125,7 @@ it.each([
   await page.goto('/console/users');
   await chooseProvider(tab);
   await see(text);
+  // The page that is left shows the same text.
   const returned = page.waitForEvent('domcontentloaded');
   await chooseProvider(tab);
   await returned;
