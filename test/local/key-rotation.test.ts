@@ -9,6 +9,9 @@ import type { Gatehouse } from '../support/instance/launch.ts';
 import { decode } from '../support/instance/mint.ts';
 import { assemblyWith } from '../support/stack/stack.ts';
 
+/** Without identity providers: a function that fetches their keys could be denied meanwhile. */
+const STACK = { assembly: assemblyWith('dev'), checksPermissions: true };
+
 /* The steps of docs/keys.md. */
 describe('a rotation of the signing key', () => {
   let gatehouse: Gatehouse;
@@ -17,6 +20,7 @@ describe('a rotation of the signing key', () => {
   let disabledKey: unknown;
   beforeAll(async () => {
     gatehouse = await startGatehouse({
+      ...STACK,
       async intercept({ operation, input }, forward) {
         if (operation === 'GetPublicKey') requestedKeys.push(input.KeyId);
         const disabled = operation === 'GetPublicKey' && input.KeyId === disabledKey;
@@ -112,7 +116,7 @@ describe('a rotation of the signing key', () => {
 describe('a replacement of the pepper key', () => {
   let gatehouse: Gatehouse;
   beforeAll(async () => {
-    gatehouse = await startGatehouse();
+    gatehouse = await startGatehouse(STACK);
     for (const login of ['eager', 'late', 'absent']) await gatehouse.makeUser(login);
   });
   afterAll(() => gatehouse.stop());

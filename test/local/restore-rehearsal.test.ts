@@ -29,7 +29,8 @@ describe('a restore', () => {
   /** The ARNs of the keys in the environment of the functions, which survive the table. */
   let arns: { pepper: string; values: string; factor: string; signing: string };
   beforeAll(async () => {
-    gatehouse = await startGatehouse();
+    // Without identity providers: a function that fetches their keys could be denied meanwhile.
+    gatehouse = await startGatehouse({ assembly: assemblyWith('dev'), checksPermissions: true });
     const { endpoint, region, functions } = gatehouse.cloud;
     client = new DynamoDB({ endpoint, region, credentials: OPERATOR });
     const variable = (name: string) =>

@@ -17,13 +17,16 @@ import { openSetup, type Setup } from './setup.ts';
 
 export type { Gatehouse } from './launch.ts';
 
-type Options = Partial<Omit<LaunchOptions, 'checksPermissions'>>;
+type Options = Partial<LaunchOptions>;
 
-/** On the stack of this run, whose unused permissions it records, or of a mutant. */
+/**
+ * On the stack of this run, whose unused permissions it records, or on another one, whose
+ * permissions are checked only if the options say so.
+ */
 export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   const assembly = inject('assembly');
   if (options.assembly !== undefined)
-    return launch({ ...options, assembly: options.assembly, checksPermissions: false });
+    return launch({ checksPermissions: false, ...options, assembly: options.assembly });
   return launch({
     ...options,
     assembly,
